@@ -1,0 +1,15 @@
+"""The backends by name; each factory is a function `create(config, context) -> Backend`."""
+
+from __future__ import annotations
+
+from omnieval.registry import Registry
+
+BACKENDS = Registry(
+    kind="backend",
+    group="omnieval.backends",
+    builtin={
+        "openai-chat": "omnieval.backends.openai_chat:create",
+        "embedded": "omnieval.backends.embedded:create",
+        "chance": "omnieval.backends.chance:create",
+    },
+)

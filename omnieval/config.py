@@ -1,0 +1,291 @@
+"""RunConfig: everything that decides a run, resolved once and stored with the run.
+
+Sources, weakest first: environment (paths only), the recipe file, `--set key=value`, flags. A recipe is
+flat YAML; keys that belong to a benchmark (its `Settings` model) stand beside the common ones. Unknown
+keys are errors that suggest the nearest known key.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+from urllib.parse import urlsplit
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError, field_validator
+
+from omnieval.errors import ConfigError
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Strict(BaseModel):
+    """A frozen pydantic model that refuses unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DecodeConfig(Strict):
+    """Decoding options sent to the model; null leaves the server's own default alone."""
+
+    max_tokens: int = Field(128, ge=1)
+    temperature: float | None = Field(0.0, ge=0)
+    top_p: float | None = Field(None, gt=0, le=1)
+    top_k: int | None = None
+    repetition_penalty: float | None = Field(None, gt=0)
+    seed: int | None = None
+
+
+class SelectConfig(Strict):
+    """Which samples of the data set are asked; the rest is counted as not asked."""
+
+    limit: int | None = Field(None, ge=1)
+    sample_id: tuple[str, ...] = ()
+    filter: dict[str, str] = {}
+    shuffle_seed: int | None = None
+
+
+class TimeoutConfig(Strict):
+    """Seconds. first_token covers upload, queueing and prefill; between_chunks a stalled stream."""
+
+    connect_s: float = Field(10.0, gt=0)
+    first_token_s: float = Field(600.0, gt=0)
+    between_chunks_s: float = Field(120.0, gt=0)
+    total_s: float = Field(1800.0, gt=0)
+
+
+class RetryConfig(Strict):
+    """Bounded retries of failures that can heal: capped exponential waits with jitter.
+
+    stop_after: end the run after this many samples in a row failed for a reason that every sample
+    would meet (a refused configuration, a server that is gone); 0 never ends it.
+    """
+
+    attempts: int = Field(4, ge=1)
+    first_wait_s: float = Field(1.0, ge=0)
+    max_wait_s: float = Field(60.0, ge=0)
+    stop_after: int = Field(8, ge=0)
+
+
+class TransportConfig(Strict):
+    """How media reach the server.
+
+    kind: `file` (file:// paths), `inline` (base64 in the request), `http` (a small file server of our
+    own), or `auto`: file when the server runs on this machine, else inline.
+    host, port, public_url: where the file server of `http` listens (0 picks a free port) and the base
+    URL under which the model server reaches it, when that differs.
+    """
+
+    kind: Literal["auto", "file", "inline", "http"] = "auto"
+    host: str = "127.0.0.1"
+    port: int = Field(0, ge=0, le=65535)
+    public_url: str | None = None
+
+
+class RunConfig(Strict):
+    """One run, fully resolved. `task` holds the benchmark's own settings; the API key is not here."""
+
+    recipe: str
+    benchmark: str
+    backend: str = "openai-chat"
+    model: str | None = None
+    parser: str = "official"
+    decode: DecodeConfig = DecodeConfig()
+    modalities: tuple[str, ...] = ("text",)
+    extra_body: dict[str, Any] = {}
+    select: SelectConfig = SelectConfig()
+    backend_seed: int = 0
+
+    base_url: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    data: Path | None = None
+    runs_dir: Path = Path("runs")
+    cache_dir: Path | None = None
+    concurrency: int = Field(8, ge=1)
+    prepare_workers: int = Field(2, ge=1)
+    timeouts: TimeoutConfig = TimeoutConfig()
+    retry: RetryConfig = RetryConfig()
+    transport: TransportConfig = TransportConfig()
+
+    task: SerializeAsAny[Strict]
+
+    @field_validator("base_url")
+    @classmethod
+    def _plain_http_url(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        url = urlsplit(value)
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise ValueError(f"expected a URL such as http://127.0.0.1:8000/v1, found {value!r}")
+        if url.username or url.password:
+            raise ValueError(
+                "the URL carries a user name or password, which would be stored with the run; "
+                "put the secret into an environment variable and name it with --api-key-env"
+            )
+        return value.rstrip("/")
+
+    @field_validator("data", "runs_dir", "cache_dir")
+    @classmethod
+    def _expanded(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.expanduser()
+
+    def flat(self) -> dict[str, Any]:
+        """All keys as a recipe would write them, JSON-ready, benchmark settings beside the others."""
+        values = self.model_dump(mode="json")
+        task: dict[str, Any] = values.pop("task")
+        return {**values, **task}
+
+    def measured(self) -> dict[str, Any]:
+        """The part of `flat` that decides what is measured; a resumed run must not change it."""
+        return {key: value for key, value in self.flat().items() if key not in OPERATIONAL}
+
+    def recipe_hash(self) -> str:
+        """Hash over `measured`, so that two runs with equal hashes asked the same in the same way."""
+        text = json.dumps(self.measured(), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+# Where and how fast, not what: these may differ when a run is resumed. `data` is here because the data
+# set's fingerprint is compared instead of its path.
+OPERATIONAL: frozenset[str] = frozenset(
+    {
+        "recipe", "base_url", "api_key_env", "data", "runs_dir", "cache_dir", "concurrency",
+        "prepare_workers", "timeouts", "retry", "transport",
+    }
+)  # fmt: skip
+
+# Environment variables that may set a key: paths only, never anything that changes a score.
+PATH_VARIABLES: Mapping[str, str] = {
+    "OMNIEVAL_CACHE_DIR": "cache_dir",
+    "OMNIEVAL_DATA_DIR": "data",
+    "OMNIEVAL_RUNS_DIR": "runs_dir",
+}
+
+
+def load_recipe(path: Path) -> dict[str, Any]:
+    """The keys of a recipe file.
+
+    Raises ConfigError naming the file (and line, for YAML errors) when it cannot be read as a mapping.
+    """
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot read the recipe: {error.strerror or error}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not valid YAML: {error}") from error
+    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
+        raise ConfigError(f"{path}: a recipe is a mapping of keys to values, found {type(values).__name__}")
+    return values
+
+
+def parse_assignment(text: str) -> tuple[str, Any]:
+    """`key=value` or `section.key=value` of `--set`; the value is read as YAML (true, 3, [a, b], null)."""
+    key, separator, value = text.partition("=")
+    if not separator or not key.strip():
+        raise ConfigError(f"--set {text!r}: expected key=value, for example --set max_frames=32")
+    try:
+        return key.strip(), yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"--set {text!r}: the value is not valid YAML: {error}") from error
+
+
+def assign(values: dict[str, Any], dotted_key: str, value: Any) -> None:
+    """Set `values["a"]["b"]` for the dotted key `a.b`; a mapping is replaced, not merged."""
+    *sections, last = dotted_key.split(".")
+    for section in sections:
+        child = values.get(section)
+        child = dict(child) if isinstance(child, dict) else {}
+        values[section] = child
+        values = child
+    values[last] = value
+
+
+def environment_paths(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    """The path settings that the environment gives."""
+    return {key: environ[name] for name, key in PATH_VARIABLES.items() if environ.get(name)}
+
+
+def resolve(
+    recipe: Mapping[str, Any],
+    settings_of: Callable[[str], type[Strict]],
+    *,
+    overrides: Iterable[tuple[str, Any]] = (),
+    environ: Mapping[str, str] = os.environ,
+) -> RunConfig:
+    """Merge the sources into one RunConfig.
+
+    recipe: keys of the recipe file. settings_of: gives a benchmark's settings model by its name.
+    overrides: (dotted key, value) pairs, later ones win.
+    Raises ConfigError that names the key and, for an unknown one, the nearest known key.
+    """
+    values = environment_paths(environ) | json.loads(json.dumps(dict(recipe), default=str))
+    for key, value in overrides:
+        assign(values, key, value)
+    benchmark = values.get("benchmark")
+    if not isinstance(benchmark, str):
+        raise ConfigError("the recipe names no benchmark; add a line such as `benchmark: daily-omni`")
+    values.setdefault("recipe", benchmark)
+    settings = settings_of(benchmark)
+    common = set(RunConfig.model_fields) - {"task"}
+    known = common | set(settings.model_fields)
+    unknown = sorted(set(values) - known)
+    if unknown:
+        raise ConfigError("\n".join(_unknown_key(key, known) for key in unknown))
+    core = {key: value for key, value in values.items() if key in common}
+    own = {key: value for key, value in values.items() if key not in common}
+    return _validated(RunConfig, core | {"task": _validated(settings, own)})
+
+
+def differences(stored: Mapping[str, Any], current: Mapping[str, Any]) -> list[str]:
+    """Lines `key: stored -> current` for every key in which two flat configurations differ."""
+    lines: list[str] = []
+    for key in sorted(set(stored) | set(current)):
+        old, new = stored.get(key), current.get(key)
+        if old == new:
+            continue
+        if isinstance(old, dict) and isinstance(new, dict):
+            lines += [f"{key}.{line}" for line in differences(old, new)]
+        else:
+            lines.append(
+                f"{key}: {json.dumps(old, ensure_ascii=False)} -> {json.dumps(new, ensure_ascii=False)}"
+            )
+    return lines
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """` (did you mean 'x'?)` when a known name is near, else the known names."""
+    names = sorted(known)
+    near = difflib.get_close_matches(word, names, n=1)
+    if near:
+        return f" (did you mean {near[0]!r}?)"
+    return f" (known: {', '.join(names)})" if names else ""
+
+
+def _unknown_key(key: str, known: Iterable[str]) -> str:
+    return f"unknown configuration key {key!r}{suggest(key, known)}"
+
+
+def _validated(model: type[M], values: Mapping[str, Any]) -> M:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError("\n".join(_explain(model, item) for item in error.errors())) from error
+
+
+def _explain(model: type[BaseModel], item: Any) -> str:
+    location = [str(part) for part in item["loc"]]
+    if item["type"] == "extra_forbidden":
+        parent: Any = model
+        for part in location[:-1]:
+            parent = parent.model_fields[part].annotation
+        section = ".".join(location[:-1])
+        known = [f"{section}.{name}" if section else name for name in parent.model_fields]
+        return _unknown_key(".".join(location), known)
+    message = item["msg"].removeprefix("Value error, ")
+    return f"configuration key {'.'.join(location)!r}: {message}, found {item.get('input')!r}"

@@ -1,0 +1,1 @@
+"""From media files to the frames and sounds that a request carries."""

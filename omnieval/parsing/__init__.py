@@ -1,0 +1,1 @@
+"""Reply text to answer letter: one pure function a named rule."""

@@ -1,0 +1,1 @@
+"""Scores to tables: terminal, Markdown and JSON."""

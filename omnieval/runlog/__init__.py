@@ -1,0 +1,1 @@
+"""The run directory: append-only, crash-safe, readable without the program that wrote it."""

@@ -1,0 +1,1 @@
+"""Tiny real data sets that travel with the package."""

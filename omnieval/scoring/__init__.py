@@ -1,0 +1,1 @@
+"""Responses to scores; never needs the model or the network."""

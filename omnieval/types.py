@@ -1,0 +1,279 @@
+"""The types that the stages hand to each other: row -> Sample -> Request -> Response -> Score.
+
+They are frozen and carry paths, never media bytes, so holding a whole data set of them is cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+JsonDict = dict[str, Any]
+
+# Failure kinds, in the order in which a report lists them.
+FAILURE_KINDS: tuple[str, ...] = (
+    "data",  # the row of the data set cannot be asked (no question, no options, bad id)
+    "media_missing",  # a media file that the row names does not exist
+    "media",  # the media file exists but cannot be decoded or lacks a needed track
+    "connection",  # nothing answers, or the connection broke before an answer began
+    "timeout",  # connect, first token, between chunks, or total
+    "busy",  # 429, 503, resource exhausted
+    "server",  # the server failed: 500, error inside a stream, stream cut short
+    "configuration",  # the server refuses the request as configured; every sample would fail
+    "sample",  # the server refuses this one sample
+    "protocol",  # the answer is not what the protocol promises (not JSON, not SSE, HTML)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why one try at one sample gave no answer.
+
+    `kind` is one of `FAILURE_KINDS`; `retryable` says whether the same request may succeed later;
+    `status` is the HTTP status where there was one; `hint` is the next step for the user.
+    """
+
+    kind: str
+    message: str
+    retryable: bool = False
+    status: int | None = None
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One question of a benchmark.
+
+    id: unique in the data set and stable between runs; safe to print, not used as a file name.
+    question, options: as the data set has them (options may carry their labels).
+    gold: the right option's letter, or None where the data set has no usable answer.
+    groups: what a report breaks down by, e.g. {"type": ..., "category": ..., "duration": ...}.
+    cluster: what samples share (the video); samples of one cluster follow each other in a run.
+    media: file path by role, e.g. {"video": ..., "audio": ...}.
+    problem: a fault of the row itself, found while reading; such a sample is counted, never asked.
+    row: 0-based position in the data set's own order.
+    """
+
+    id: str
+    benchmark: str
+    question: str
+    options: tuple[str, ...]
+    gold: str | None
+    groups: Mapping[str, str]
+    cluster: str
+    media: Mapping[str, Path]
+    row: int
+    problem: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImageEncoding:
+    """How a frame becomes a file. quality and subsampling apply to JPEG only."""
+
+    format: Literal["jpeg", "png"] = "jpeg"
+    quality: int = 85
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:4"] = "4:2:0"
+
+
+@dataclass(frozen=True, slots=True)
+class MediaPlan:
+    """What a sample needs from its media files; equal plans share one cache entry.
+
+    video: source of the frames (and of the sound, where `audio` is None).
+    audio: source of the sound when it lies in a file of its own.
+    frames: take pictures, as `frame_plan` chooses, at most `max_frames`.
+    segments: cut the sound at the frames' timestamps (needs frames).
+    whole_audio: the whole sound as one 16 kHz mono WAV.
+    """
+
+    video: Path | None
+    audio: Path | None
+    frame_plan: str
+    max_frames: int
+    image: ImageEncoding = ImageEncoding()
+    frames: bool = True
+    segments: bool = True
+    whole_audio: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A piece of text in a message."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MediaPart:
+    """A picture, sound or video in a message, by file. timestamp is in seconds of the source."""
+
+    kind: Literal["image", "audio", "video"]
+    path: Path
+    mime: str
+    sha256: str | None = None
+    timestamp: float | None = None
+
+
+Part = TextPart | MediaPart
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedMedia:
+    """The files that a `MediaPlan` asked for.
+
+    frames and segments have one entry a timestamp, in order; segments is empty when the plan asks
+    for none. notes say what had to be mended (for instance a last frame repeated).
+    """
+
+    frames: tuple[MediaPart, ...] = ()
+    segments: tuple[MediaPart, ...] = ()
+    audio: MediaPart | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message; the order of the parts is the order in which the model must see them."""
+
+    role: Literal["system", "user", "assistant"]
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """Decoding options; None means the server's own default is left alone."""
+
+    max_tokens: int = 128
+    temperature: float | None = 0.0
+    top_p: float | None = None
+    top_k: int | None = None
+    repetition_penalty: float | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a model is asked, independent of any wire format.
+
+    question and options (letter -> text, without labels) repeat what the text part says, for backends
+    that choose among options themselves; the right answer is never here.
+    extra_body: further fields for the root of an HTTP body, e.g. `mm_processor_kwargs`.
+    """
+
+    sample_id: str
+    messages: tuple[Message, ...]
+    generation: Generation
+    question: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    modalities: tuple[str, ...] = ("text",)
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Token counts as the server reports them; multimodal is its count by kind, where it gives one."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    multimodal: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds, on a monotonic clock, from the moment the request is sent; None where not measured.
+
+    ttft_s: to the first non-empty text. itl_s: gaps between tokens (a chunk of k tokens counts as k
+    gaps). e2e_s: to the last chunk. started: wall clock at sending, seconds since the epoch.
+    """
+
+    started: float | None = None
+    ttft_s: float | None = None
+    itl_s: tuple[float, ...] = ()
+    e2e_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The end of one try: an answer, or an error with whatever text had arrived by then.
+
+    attempt counts from 1. `text` of a failed try is kept for inspection and never scored.
+    """
+
+    sample_id: str
+    text: str = ""
+    reasoning: str = ""
+    finish_reason: str | None = None
+    usage: Usage | None = None
+    timing: Timing = Timing()
+    attempt: int = 1
+    model: str | None = None
+    error: Failure | None = None
+
+    @property
+    def answered(self) -> bool:
+        return self.error is None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How one sample counts.
+
+    outcome: `correct`, `wrong`, `unparsed`, `failed`, `no_gold` or `not_asked`.
+    failure_kind: set when the outcome is `failed`.
+    """
+
+    sample_id: str
+    outcome: Literal["correct", "wrong", "unparsed", "failed", "no_gold", "not_asked"]
+    answer: str | None = None
+    rule: str | None = None
+    failure_kind: str | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What a backend can say of itself before a run; goes into the run's record."""
+
+    backend: str
+    model: str | None = None
+    max_model_len: int | None = None
+    version: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What the engine must know of a backend.
+
+    needs_transport: media parts travel to another process, so URLs must be made for them.
+    max_concurrency: upper bound on requests in flight; None for no bound of its own.
+    """
+
+    needs_transport: bool = False
+    max_concurrency: int | None = None
+
+
+class Backend(Protocol):
+    """A model that answers requests. `generate` never raises for a fault of the model or the sample:
+    it returns a `Response` with an error. `check` raises `BackendError` when no run is possible."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    async def check(self) -> ServerFacts: ...
+
+    async def generate(self, request: Request) -> Response: ...
+
+    async def close(self) -> None: ...
+
+
+class MediaUrl(Protocol):
+    """Turns a media part into a URL that the server can read (file://, data:, http://)."""
+
+    def __call__(self, part: MediaPart) -> str: ...
+
+
+SampleSequence = Sequence[Sample]
