@@ -21,7 +21,6 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationErr
 
 from omnieval.errors import ConfigError
 
-
 M = TypeVar("M", bound=BaseModel)
 
 

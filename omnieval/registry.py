@@ -39,7 +39,7 @@ class Registry:
             raise ConfigError(f"unknown {self.kind} {name!r}{suggest(name, self.names())}")
         try:
             return third_party[name].load()
-        except Exception as error:  # noqa: BLE001 - a plug-in may fail in any way
+        except Exception as error:
             raise ConfigError(f"the {self.kind} {name!r} cannot be loaded: {error}") from error
 
     def _third_party(self) -> dict[str, EntryPoint]:
