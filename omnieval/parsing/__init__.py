@@ -1,1 +1,6 @@
 """Reply text to answer letter: one pure function a named rule."""
+
+from omnieval.parsing.letter import RULES, ParsedLetter, parse_letter
+from omnieval.parsing.options import gold_letter, lettered, relabelled, split_label
+
+__all__ = ["RULES", "ParsedLetter", "gold_letter", "lettered", "parse_letter", "relabelled", "split_label"]

@@ -1,0 +1,180 @@
+"""Daily-Omni: multiple-choice questions on short videos whose answers need both picture and sound.
+
+Data: Zhou et al., "Daily-Omni" (2025); the official layout is `qa.json` beside
+`Videos/{video_id}/{video_id}_video.mp4` and `_audio.wav`; flat `{video_id}.mp4` and `.wav` serve too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from omnieval.benchmarks import prompts, rows
+from omnieval.benchmarks.base import Dataset
+from omnieval.benchmarks.daily_omni_data import locate, missing_media_notes, sample_of, table_of
+from omnieval.config import RunConfig, Strict
+from omnieval.errors import ConfigError, MediaError
+from omnieval.parsing import lettered
+from omnieval.types import (
+    Generation,
+    ImageEncoding,
+    MediaPart,
+    MediaPlan,
+    Message,
+    Part,
+    PreparedMedia,
+    Request,
+    Sample,
+    TextPart,
+)
+
+QWEN_SYSTEM_PROMPT = (
+    "You are Qwen, a virtual human developed by the Qwen Team, Alibaba Group, "
+    "capable of perceiving auditory and visual inputs, as well as generating text and speech."
+)
+
+# What each packing asks of the server's processor; a key in the recipe's extra_body wins.
+PROCESSOR_KWARGS: Mapping[str, Mapping[str, Any]] = {
+    "minicpm-interleave": {"use_audio_in_video": False, "max_slice_nums": 1, "use_image_id": False},
+    "qwen": {"use_audio_in_video": False},
+}
+
+
+class ImageSettings(Strict):
+    """How frames are encoded."""
+
+    format: Literal["jpeg", "png"] = "jpeg"
+    quality: int = Field(85, ge=1, le=100)
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:4"] = "4:2:0"
+
+
+class Settings(Strict):
+    """Daily-Omni's own recipe keys; `recipes/daily-omni.yaml` comments on each."""
+
+    plan: Literal["minicpm", "omnievalkit"] = "minicpm"
+    max_frames: int = Field(64, ge=1)
+    prompt: Literal["official", "omnievalkit"] = "official"
+    packing: Literal["minicpm-interleave", "qwen"] = "minicpm-interleave"
+    input_mode: Literal["all", "visual", "audio"] = "all"
+    system_prompt: str | None = None
+    split: str | None = None
+    image: ImageSettings = ImageSettings()
+
+
+class DailyOmni:
+    """The benchmark, configured; follows `omnieval.benchmarks.base.Benchmark`."""
+
+    Settings: type[Strict] = Settings
+    default_parser = "daily-omni-official"
+    group_keys = ("type", "category", "duration")
+
+    def __init__(self, config: RunConfig) -> None:
+        assert isinstance(config.task, Settings)
+        self._config = config
+        self._task = config.task
+
+    def headline(self) -> Mapping[str, str]:
+        task = self._task
+        return {
+            "plan": f"{task.plan}, at most {task.max_frames} frames",
+            "prompt": task.prompt,
+            "packing": task.packing,
+            "input": task.input_mode,
+        }
+
+    def load(self) -> Dataset:
+        if self._config.data is None:
+            raise ConfigError(
+                "daily-omni needs its data: give --data DIR (the folder with qa.json and Videos/), "
+                "or --sample for the bundled sample"
+            )
+        qa_file, videos = locate(self._config.data)
+        table, notes = table_of(rows.read_json(qa_file), qa_file, self._task.split)
+        taken: set[str] = set()
+        samples = tuple(sample_of(row, number, videos, taken) for number, row in enumerate(table))
+        notes += rows.duplicate_notes(samples)
+        notes += missing_media_notes(samples, self._task.input_mode)
+        return Dataset(root=qa_file.parent, samples=samples, notes=tuple(notes))
+
+    def plan(self, sample: Sample) -> MediaPlan | None:
+        task = self._task
+        video, audio = sample.media.get("video"), sample.media.get("audio")
+        wants_picture = task.input_mode != "audio"
+        wants_sound = task.input_mode != "visual"
+        if (wants_picture and video is None) or (wants_sound and video is None and audio is None):
+            raise MediaError(_missing_message(sample, task.input_mode), kind="media_missing")
+        by_frame = wants_picture and task.packing == "minicpm-interleave"
+        return MediaPlan(
+            video=video,
+            audio=audio if wants_sound else None,
+            frame_plan=task.plan,
+            max_frames=task.max_frames,
+            image=ImageEncoding(**task.image.model_dump()),
+            frames=by_frame,
+            segments=by_frame and wants_sound,
+            whole_audio=wants_sound and not by_frame and audio is None,
+        )
+
+    def pack(self, sample: Sample, media: PreparedMedia) -> Request:
+        task, decode = self._task, self._config.decode
+        text = TextPart(self._prompt(sample))
+        user = Message("user", (*self._media_parts(sample, media), text))
+        system_prompt = task.system_prompt
+        if system_prompt is None:
+            system_prompt = QWEN_SYSTEM_PROMPT if task.packing == "qwen" else ""
+        system = (Message("system", (TextPart(system_prompt),)),) if system_prompt else ()
+        extra = {"mm_processor_kwargs": dict(PROCESSOR_KWARGS[task.packing])} | self._config.extra_body
+        return Request(
+            sample_id=sample.id,
+            messages=(*system, user),
+            generation=Generation(**decode.model_dump()),
+            question=sample.question,
+            options=lettered(sample.options),
+            modalities=self._config.modalities,
+            extra_body={key: value for key, value in extra.items() if value is not None},
+        )
+
+    def media_folders(self, dataset: Dataset, cache: Path) -> list[Path]:
+        task = self._task
+        if task.packing == "minicpm-interleave" and task.input_mode != "audio":
+            return [cache]
+        asked = [sample for sample in dataset.samples if sample.problem is None]
+        extracts_sound = task.input_mode != "visual" and any("audio" not in s.media for s in asked)
+        return [dataset.root, cache] if extracts_sound else [dataset.root]
+
+    def _prompt(self, sample: Sample) -> str:
+        if self._task.prompt == "official":
+            return prompts.daily_omni_official(sample.question, sample.options, self._task.input_mode)
+        return prompts.omnievalkit_choice(sample.question, sample.options)
+
+    def _media_parts(self, sample: Sample, media: PreparedMedia) -> tuple[Part, ...]:
+        task = self._task
+        if task.packing == "minicpm-interleave" and task.input_mode != "audio":
+            if not media.segments:
+                return media.frames
+            pairs = zip(media.frames, media.segments, strict=True)
+            return tuple(part for pair in pairs for part in pair)
+        parts: list[Part] = []
+        if task.input_mode != "audio":
+            parts.append(MediaPart("video", sample.media["video"], "video/mp4"))
+        if task.input_mode != "visual":
+            own = sample.media.get("audio")
+            extracted = media.audio
+            parts.append(MediaPart("audio", own, "audio/wav") if own else _present(extracted, sample))
+        return tuple(parts)
+
+
+def _present(part: MediaPart | None, sample: Sample) -> MediaPart:
+    if part is None:
+        raise MediaError(f"sample {sample.id}: no sound was prepared")
+    return part
+
+
+def _missing_message(sample: Sample, input_mode: str) -> str:
+    name = sample.cluster
+    video, audio = f"Videos/{name}/{name}_video.mp4", f"Videos/{name}/{name}_audio.wav"
+    wanted = f"{audio} or {video}" if input_mode == "audio" else video
+    return f"no media for video {name}: expected {wanted}; fetch the file, or run the rest as it is"

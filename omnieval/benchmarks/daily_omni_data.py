@@ -1,0 +1,127 @@
+"""Daily-Omni's files: where they lie, and how a row of `qa.json` becomes a Sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from omnieval.benchmarks import rows
+from omnieval.config import suggest
+from omnieval.errors import ConfigError, DataError
+from omnieval.parsing import gold_letter
+from omnieval.types import Failure, Sample
+
+
+def locate(data: Path) -> tuple[Path, Path]:
+    """(question file, videos folder). `data` is the data set's folder or the question file itself."""
+    if data.is_file():
+        qa_file: Path | None = data
+        root = data.parent
+    else:
+        if not data.is_dir():
+            raise DataError(f"{data}: no such folder; --data names the folder with qa.json and Videos/")
+        root = data
+        qa_file = rows.first_file(root / name for name in ("qa.json", "QA.json"))
+    if qa_file is None:
+        found = ", ".join(sorted(path.name for path in root.iterdir())[:8]) or "nothing"
+        raise DataError(f"{root}: expected qa.json and a folder Videos, found {found}")
+    videos = next((root / name for name in ("Videos", "videos") if (root / name).is_dir()), None)
+    if videos is None:
+        archive = rows.first_file(root / name for name in ("Videos.tar", "videos.tar"))
+        step = f"unpack it first: tar -xf {archive} -C {root}" if archive else "fetch and unpack Videos.tar"
+        if not any(root.glob("*.mp4")):
+            raise DataError(f"{root}: the folder Videos is missing; {step}")
+        videos = root
+    return qa_file, videos
+
+
+def table_of(content: Any, path: Path, split: str | None) -> tuple[list[Any], list[str]]:
+    """All rows of the question file, and notes; a dict holds splits."""
+    notes: list[str] = []
+    if isinstance(content, dict):
+        if not content or not all(isinstance(part, list) for part in content.values()):
+            raise DataError(f"{path}: expected a list of rows, or splits that are lists of rows")
+        if split is not None and split not in content:
+            raise ConfigError(f"{path}: no split {split!r}{suggest(split, content)}")
+        names = [split] if split is not None else list(content)
+        if len(names) > 1:
+            counts = ", ".join(f"{name} ({len(content[name])})" for name in names)
+            notes.append(f"{path.name} has several splits, all are asked: {counts}; choose with split=NAME")
+        content = [row for name in names for row in content[name]]
+    elif split is not None:
+        raise ConfigError(f"{path}: split={split!r} was asked for, but the file is a plain list of rows")
+    if not isinstance(content, list):
+        raise DataError(f"{path}: expected a list of rows, found {type(content).__name__}")
+    if not content:
+        raise DataError(f"{path}: the file holds no rows; fetch the data set again")
+    return content, notes
+
+
+def sample_of(row: Any, number: int, videos: Path, taken: set[str]) -> Sample:
+    if not isinstance(row, Mapping):
+        row = {"": row}
+    video_id = rows.text(row, "video_id", "video")
+    question = rows.text(row, "Question", "question")
+    options = rows.options(rows.field(row, "Choice", "choice", "options", "candidates"))
+    problem = _row_problem(number, video_id, question, options)
+    return Sample(
+        id=rows.sample_id(
+            video_id if rows.unsafe_name(video_id) is None else f"row{number}", question, options, taken
+        ),
+        benchmark="daily-omni",
+        question=question,
+        options=options,
+        gold=gold_letter(rows.text(row, "Answer", "answer"), options),
+        groups={
+            "type": rows.text(row, "Type", "task_type", "type") or "unknown",
+            "category": rows.text(row, "video_category", "videoCategory") or "unknown",
+            "duration": rows.text(row, "video_duration", "videoDuration") or "unknown",
+            "parent category": rows.text(row, "content_parent_category") or "unknown",
+            "fine category": rows.text(row, "content_fine_category") or "unknown",
+        },
+        cluster=video_id or f"row{number}",
+        media={} if problem else _media(videos, video_id),
+        row=number,
+        problem=problem,
+    )
+
+
+def _row_problem(number: int, video_id: str, question: str, options: tuple[str, ...]) -> Failure | None:
+    unsafe = rows.unsafe_name(video_id)
+    if not video_id:
+        what = "has no video_id"
+    elif unsafe:
+        what = f"has the video_id {video_id!r}, which {unsafe}"
+    elif not question:
+        what = f"(video {video_id}) has no Question"
+    elif len(options) < 2:
+        what = f"(video {video_id}) has {len(options)} options in Choice, expected at least 2"
+    else:
+        return None
+    return Failure(
+        "data", f"row {number} of the question file {what}", hint="mend the row or fetch the file again"
+    )
+
+
+def _media(videos: Path, video_id: str) -> dict[str, Path]:
+    found = {
+        "video": rows.first_file((videos / video_id / f"{video_id}_video.mp4", videos / f"{video_id}.mp4")),
+        "audio": rows.first_file((videos / video_id / f"{video_id}_audio.wav", videos / f"{video_id}.wav")),
+    }
+    return {role: path for role, path in found.items() if path is not None}
+
+
+def missing_media_notes(samples: tuple[Sample, ...], input_mode: str) -> list[str]:
+    clusters = {sample.cluster: sample.media for sample in samples if sample.problem is None}
+    role = "audio" if input_mode == "audio" else "video"
+    missing = sorted(name for name, media in clusters.items() if role not in media and "video" not in media)
+    silent = [name for name, media in clusters.items() if "audio" not in media and "video" in media]
+    notes = []
+    if missing:
+        notes.append(
+            f"{len(missing)} of {len(clusters)} videos have no file, for example {rows.few(missing)}"
+        )
+    if silent and input_mode != "visual":
+        notes.append(f"{len(silent)} videos have no WAV of their own; the video file's own sound is used")
+    return notes

@@ -1,0 +1,65 @@
+"""Option letters: which letter an option goes by, and which option an answer names."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Sequence
+
+LETTERS = string.ascii_uppercase
+
+# A label in front of an option: "A. x", "(A) x", "A) x", "A、x", "A：x", full-width forms alike.
+_LABEL = re.compile(r"\s*[(（]?([A-Z])\s*[.．、:：)）]\s*(?=\S)")
+
+
+def split_label(option: str) -> tuple[str | None, str]:
+    """(letter, text without its label), or (None, the stripped text) where no label leads."""
+    match = _LABEL.match(option)
+    if match is None:
+        return None, option.strip()
+    return match.group(1), option[match.end() :].strip()
+
+
+def lettered(options: Sequence[str]) -> dict[str, str]:
+    """Letter -> option text without its label, in the options' order.
+
+    Labels count only when every option carries one and no letter comes twice, so that an option such
+    as `A.M. shift` among unlabelled ones stays whole; otherwise letters go by position.
+    """
+    split = [split_label(option) for option in options]
+    labels = [label for label, _ in split if label is not None]
+    if len(labels) == len(options) and len(set(labels)) == len(labels):
+        return dict(zip(labels, (text for _, text in split), strict=True))
+    return dict(zip(LETTERS, (option.strip() for option in options), strict=False))
+
+
+def relabelled(options: Sequence[str]) -> list[str]:
+    """`A. text` for every option by position.
+
+    Labels that are there already are dropped first, but only when every option carries the right one.
+    """
+    split = [split_label(option) for option in options]
+    right = all(label == LETTERS[i] for i, (label, _) in enumerate(split))
+    texts = [text if right else option.strip() for (_, text), option in zip(split, options, strict=True)]
+    return [f"{LETTERS[i]}. {text}" for i, text in enumerate(texts)]
+
+
+def gold_letter(answer: str, options: Sequence[str]) -> str | None:
+    """The letter of the option that a data set's answer field names, or None.
+
+    Accepts a bare letter, an option repeated with or without its label, and a leading label; never a
+    capital that merely occurs inside a word.
+    """
+    by_letter = lettered(options)
+    answer = answer.strip()
+    if answer.upper() in by_letter:
+        return answer.upper()
+    for letter, option in zip(by_letter, options, strict=False):
+        if answer and answer in (option.strip(), by_letter[letter]):
+            return letter
+    label, text = split_label(answer)
+    if label in by_letter and (not text or text == by_letter[label] or text not in by_letter.values()):
+        return label
+    bare = re.fullmatch(r"[(（]?\s*([A-Za-z])\s*[.．、:：)）]?", answer)
+    named = bare.group(1).upper() if bare else None
+    return named if named in by_letter else None
