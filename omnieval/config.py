@@ -131,8 +131,8 @@ class RunConfig(Strict):
 
     @field_validator("data", "runs_dir", "cache_dir")
     @classmethod
-    def _expanded(cls, value: Path | None) -> Path | None:
-        return None if value is None else value.expanduser()
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.expanduser().absolute()
 
     def flat(self) -> dict[str, Any]:
         """All keys as a recipe would write them, JSON-ready, benchmark settings beside the others."""

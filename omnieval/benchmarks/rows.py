@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from omnieval.errors import DataError
+from omnieval.parsing import well_formed
 from omnieval.types import Sample
 
 
@@ -64,20 +65,23 @@ def sample_id(cluster: str, question: str, options: Sequence[str], taken: set[st
 
 
 def field(row: Mapping[str, Any], *names: str) -> Any:
+    """The first of the named fields that the row has, or None."""
     return next((row[name] for name in names if row.get(name) is not None), None)
 
 
 def text(row: Mapping[str, Any], *names: str) -> str:
+    """`field` as stripped text, empty when absent."""
     value = field(row, *names)
-    return "" if value is None else str(value).strip()
+    return "" if value is None else well_formed(str(value)).strip()
 
 
 def options(value: Any) -> tuple[str, ...]:
+    """Options from a list, a mapping of letter to text, or lines of text; empty for anything else."""
     if isinstance(value, Mapping):
-        return tuple(f"{key}. {text}" for key, text in value.items())
-    if isinstance(value, str):
-        return tuple(line.strip() for line in value.splitlines() if line.strip())
-    return tuple(str(option) for option in value) if isinstance(value, list | tuple) else ()
+        value = [f"{letter}. {option}" for letter, option in value.items()]
+    elif isinstance(value, str):
+        value = [line.strip() for line in value.splitlines() if line.strip()]
+    return tuple(well_formed(str(option)) for option in value) if isinstance(value, list | tuple) else ()
 
 
 def few(names: Iterable[str], shown: int = 5) -> str:

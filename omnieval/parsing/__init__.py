@@ -2,5 +2,15 @@
 
 from omnieval.parsing.letter import RULES, ParsedLetter, parse_letter
 from omnieval.parsing.options import gold_letter, lettered, relabelled, split_label
+from omnieval.parsing.unicode import well_formed
 
-__all__ = ["RULES", "ParsedLetter", "gold_letter", "lettered", "parse_letter", "relabelled", "split_label"]
+__all__ = [
+    "RULES",
+    "ParsedLetter",
+    "gold_letter",
+    "lettered",
+    "parse_letter",
+    "relabelled",
+    "split_label",
+    "well_formed",
+]

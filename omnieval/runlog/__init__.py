@@ -1,1 +1,6 @@
 """The run directory: append-only, crash-safe, readable without the program that wrote it."""
+
+from omnieval.runlog.schema import PlannedSample
+from omnieval.runlog.store import Run, RunWriter
+
+__all__ = ["PlannedSample", "Run", "RunWriter"]

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from omnieval.parsing import lettered, parse_letter
+from omnieval.runlog import Run
 from omnieval.types import Response, Sample, Score
+
+
+def score_choices(run: Run, responses: Mapping[str, Response], *, rule: str) -> Iterator[Score]:
+    """One score a row of the data set, in its order. responses: the try that counts, by sample id."""
+    for planned in run.samples():
+        sample = planned.sample
+        yield score_choice(sample, responses.get(sample.id), selected=planned.selected, rule=rule)
 
 
 def score_choice(sample: Sample, response: Response | None, *, selected: bool, rule: str) -> Score:

@@ -1,0 +1,252 @@
+"""The command line: parse, call `omnieval.api`, print. Nothing else prints."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+    from omnieval.engine.execute import Execution
+
+app = typer.Typer(
+    name="omnieval",
+    help="Accuracy suite for omni-modal models: the right number, how sure it is, and what went wrong.",
+    epilog="Exit codes: 0 done, 1 run incomplete, 2 usage or configuration, 3 data, 4 model server.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+RunDirectory = Annotated[Path, typer.Argument(help="A run directory.", show_default=False)]
+
+
+@app.command()
+def run(
+    recipe: Annotated[
+        str | None,
+        typer.Argument(
+            help="Name of a bundled recipe (`omnieval list recipes`) or path of one.", show_default=False
+        ),
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder of the data set.")] = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Use the small data set that the package carries.")
+    ] = False,
+    base_url: Annotated[str | None, typer.Option(help="Model server, e.g. http://127.0.0.1:8000/v1.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model's name on the server.")] = None,
+    backend: Annotated[str | None, typer.Option(help="See `omnieval list backends`.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Run directory; one that holds the same run is continued.")
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Continue this run directory; no recipe needed.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any recipe key, e.g. max_frames=32. Repeatable."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask the first N questions only.")] = None,
+    sample_id: Annotated[
+        list[str] | None, typer.Option(help="Ask only this sample. Repeatable.", metavar="ID")
+    ] = None,
+    filter_: Annotated[
+        list[str] | None,
+        typer.Option("--filter", metavar="KEY=VALUE", help='e.g. type="Event Sequence". Repeatable.'),
+    ] = None,
+    shuffle_seed: Annotated[
+        int | None, typer.Option(help="Shuffle the videos (their questions stay together).")
+    ] = None,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="Requests in flight.")] = None,
+    transport: Annotated[
+        str | None, typer.Option(help="How media reach the server: auto, file, inline or http.")
+    ] = None,
+    cache_dir: Annotated[Path | None, typer.Option(help="Where prepared media are kept.")] = None,
+    api_key_env: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Environment variable with the API key.")
+    ] = None,
+) -> None:
+    """Ask a model a benchmark's questions, score the answers and write a report."""
+    from omnieval import api
+    from omnieval.config import parse_assignment
+    from omnieval.errors import ConfigError
+
+    overrides: list[tuple[str, Any]] = [parse_assignment(text) for text in set_ or []]
+    flags = {
+        "data": data,
+        "base_url": base_url,
+        "model": model,
+        "backend": backend,
+        "select.limit": limit,
+        "select.sample_id": sample_id or None,
+        "select.filter": _filters(filter_ or []) or None,
+        "select.shuffle_seed": shuffle_seed,
+        "concurrency": concurrency,
+        "transport.kind": transport,
+        "cache_dir": cache_dir,
+        "api_key_env": api_key_env,
+    }
+    overrides += [
+        (key, str(value) if isinstance(value, Path) else value)
+        for key, value in flags.items()
+        if value is not None
+    ]
+    if resume is not None:
+        if recipe is not None or sample or out is not None:
+            raise ConfigError(
+                "--resume takes the recipe from the run; give no recipe, --sample or --out with it"
+            )
+        config = api.reconfigure(resume, overrides)
+        out = resume
+    elif recipe is None:
+        raise ConfigError("name a recipe, for example `omnieval run daily-omni`, or --resume a run directory")
+    else:
+        config = api.configure(recipe, overrides, sample=sample)
+    from omnieval.progress_display import progress_display
+
+    console = _console()
+    with progress_display(console) as listener:
+        execution = api.execute_and_score(
+            config, out=out, api_key=_api_key(config.api_key_env, api_key_env), listener=listener,
+            notify=lambda line: console.print(line, style="dim", markup=False, highlight=False),
+        )  # fmt: skip
+    _conclude(execution, console)
+
+
+@app.command()
+def score(
+    directory: RunDirectory,
+    parser: Annotated[str | None, typer.Option(help="Another parser; see `omnieval list parsers`.")] = None,
+) -> None:
+    """Score a run's answers again, without the model, and write its report anew."""
+    from omnieval import api
+    from omnieval.report.terminal import show
+
+    show(api.score(api.load_run(directory), parser=parser), _console())
+
+
+@app.command()
+def report(
+    directory: RunDirectory,
+    json_: Annotated[bool, typer.Option("--json", help="Print report.json.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print report.md.")] = False,
+) -> None:
+    """Show the report of a run as last scored."""
+    from omnieval import api
+    from omnieval.report.markdown import to_markdown
+    from omnieval.report.terminal import show
+
+    loaded = api.load_run(directory)
+    if json_:
+        import json
+
+        typer.echo(json.dumps(loaded.report(), indent=2, ensure_ascii=False))
+    elif markdown:
+        typer.echo(to_markdown(api.load_report(loaded)), nl=False)
+    else:
+        show(api.load_report(loaded), _console())
+
+
+@app.command("list")
+def list_names(
+    what: Annotated[
+        str, typer.Argument(help="benchmarks, backends, recipes or parsers.", show_default=False)
+    ],
+) -> None:
+    """List the names that other commands take."""
+    from omnieval.backends.registry import BACKENDS
+    from omnieval.benchmarks.registry import BENCHMARKS
+    from omnieval.config import suggest
+    from omnieval.errors import ConfigError
+    from omnieval.parsing import RULES
+    from omnieval.recipe_files import recipe_names
+
+    names: dict[str, Callable[[], list[str]]] = {
+        "benchmarks": BENCHMARKS.names,
+        "backends": BACKENDS.names,
+        "recipes": recipe_names,
+        "parsers": lambda: ["official", *RULES],
+    }
+    if what not in names:
+        raise ConfigError(f"cannot list {what!r}{suggest(what, names)}")
+    for name in names[what]():
+        typer.echo(name)
+
+
+@app.command()
+def version() -> None:
+    """Show the version."""
+    import omnieval
+
+    typer.echo(omnieval.__version__)
+
+
+def main() -> NoReturn:
+    """Entry point: run the app and turn errors into a message and an exit code."""
+    from omnieval.errors import OmnievalError
+
+    try:
+        app()
+    except OmnievalError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+    sys.exit(0)
+
+
+def _conclude(execution: Execution, console: Console) -> None:
+    from omnieval import api
+    from omnieval.report.terminal import show
+
+    directory = execution.run.directory
+    show(api.load_report(execution.run), console)
+    console.print(f"report: {directory / 'report.md'}", markup=False, highlight=False, soft_wrap=True)
+    if execution.end.reason == "finished":
+        return
+    failure = execution.end.failure
+    if failure is not None:
+        hint = f" ({failure.hint})" if failure.hint else ""
+        typer.echo(f"error: stopped, since this would fail every question: {failure.message}{hint}", err=True)
+    typer.echo(f"to continue: omnieval run --resume {directory}", err=True)
+    sys.exit(1 if failure is None else 4)
+
+
+def _filters(texts: list[str]) -> dict[str, str]:
+    from omnieval.errors import ConfigError
+
+    filters = {}
+    for text in texts:
+        key, separator, value = text.partition("=")
+        if not separator:
+            raise ConfigError(
+                f'--filter {text!r}: expected KEY=VALUE, for example --filter type="Event Sequence"'
+            )
+        filters[key.strip()] = value.strip()
+    return filters
+
+
+def _api_key(name: str, named_by_user: str | None) -> str | None:
+    import os
+
+    from omnieval.errors import ConfigError
+
+    if named_by_user is not None and not os.environ.get(name):
+        raise ConfigError(f"--api-key-env {name}: that environment variable is not set")
+    return os.environ.get(name)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(soft_wrap=False)

@@ -1,0 +1,103 @@
+"""Begin a run directory, or continue the one that is there if it is the same run."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from omnieval.benchmarks.base import Benchmark, Dataset
+from omnieval.config import OPERATIONAL, RunConfig, differences
+from omnieval.errors import ConfigError, DataError
+from omnieval.runlog import PlannedSample, Run, RunWriter
+from omnieval.runlog.environment import hardware, versions
+from omnieval.runlog.store import exists, new_directory
+from omnieval.types import JsonDict, Sample, ServerFacts
+
+
+def begin_or_continue(
+    config: RunConfig,
+    benchmark: Benchmark,
+    dataset: Dataset,
+    chosen: Sequence[Sample],
+    facts: ServerFacts,
+    out: Path | None,
+) -> RunWriter:
+    """The writer of the run that `out` holds, or of a new run there (None: a new named directory).
+
+    Raises ConfigError with the list of differences when `out` holds a run of another configuration,
+    DataError when its data set was another one, StorageError when it cannot be written.
+    """
+    directory = out or new_directory(config.runs_dir, _name(config), time.localtime())
+    server = TypeAdapter(ServerFacts).dump_python(facts, mode="json")
+    if not exists(directory):
+        selected = {sample.id for sample in chosen}
+        planned = [PlannedSample(sample, sample.id in selected) for sample in dataset.samples]
+        info = _run_info(config, benchmark, dataset, len(chosen)) | {"server": server}
+        writer = RunWriter.begin(directory, info, planned)
+        writer.add_event("started")
+        return writer
+    writer = RunWriter(directory)
+    try:
+        changed = _check_same_run(Run.load(directory), config, dataset)
+        writer.add_event("resumed", changed=changed, server=server)
+    except BaseException:
+        writer.close()
+        raise
+    return writer
+
+
+def _name(config: RunConfig) -> str:
+    model = (config.model or config.backend).rsplit("/", 1)[-1]
+    return "-".join(
+        re.sub(r"[^A-Za-z0-9.]+", "-", part).strip("-.").lower()[:48] for part in (config.recipe, model)
+    )
+
+
+def _check_same_run(stored: Run, config: RunConfig, dataset: Dataset) -> list[str]:
+    """The changes of keys that may change. Raises ConfigError or DataError for any other."""
+    old_measured, old_operational = _parted(stored.config)
+    new_measured, new_operational = _parted(config.flat())
+    lines = differences(old_measured, new_measured)
+    if lines:
+        listed = "\n".join(f"  {line}" for line in lines)
+        raise ConfigError(
+            f"{stored.directory} was begun with another configuration:\n{listed}\n"
+            "Undo these changes to resume it, or start a new run in another directory."
+        )
+    fingerprint = stored.info["dataset"]["fingerprint"]
+    if dataset.fingerprint() != fingerprint:
+        raise DataError(
+            f"{stored.directory} was begun on another data set (fingerprint {fingerprint}, "
+            f"now {dataset.fingerprint()} in {dataset.root}); give the same data, or start a new run"
+        )
+    return differences(old_operational, new_operational)
+
+
+def _parted(flat: Mapping[str, Any]) -> tuple[JsonDict, JsonDict]:
+    measured = {key: value for key, value in flat.items() if key not in OPERATIONAL}
+    operational = {key: value for key, value in flat.items() if key in OPERATIONAL}
+    return measured, operational
+
+
+def _run_info(config: RunConfig, benchmark: Benchmark, dataset: Dataset, selected: int) -> JsonDict:
+    return {
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "config": config.flat(),
+        "recipe_hash": config.recipe_hash(),
+        "headline": dict(benchmark.headline()),
+        "group_keys": list(benchmark.group_keys),
+        "dataset": {
+            "root": str(dataset.root.resolve()),
+            "rows": len(dataset.samples),
+            "selected": selected,
+            "fingerprint": dataset.fingerprint(),
+            "notes": list(dataset.notes),
+        },
+        "versions": versions(),
+        "hardware": hardware(),
+    }

@@ -1,0 +1,140 @@
+"""One call of a run from a resolved configuration: data, media, backend, engine, run directory."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from omnieval.backends.base import BackendContext
+from omnieval.backends.registry import BACKENDS
+from omnieval.benchmarks.base import Benchmark, select
+from omnieval.benchmarks.registry import BENCHMARKS
+from omnieval.config import RunConfig
+from omnieval.engine.begin import begin_or_continue
+from omnieval.engine.prepare import Preparer
+from omnieval.engine.progress import Listener
+from omnieval.engine.runner import RunEnd, Runner
+from omnieval.engine.signals import run_to_end, stop_on_signals
+from omnieval.media import transport
+from omnieval.media.cache import MediaCache, default_cache_dir
+from omnieval.media.prepare import prepare_media
+from omnieval.runlog import Run, RunWriter
+from omnieval.scoring.choice import score_choice
+from omnieval.types import Backend, MediaUrl, Response, Sample
+
+Notify = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Execution:
+    """The run directory as one call left it, and why the call ended."""
+
+    run: Run
+    end: RunEnd
+
+
+def execute(
+    config: RunConfig,
+    *,
+    out: Path | None,
+    api_key: str | None,
+    listener: Listener,
+    notify: Notify,
+) -> Execution:
+    """Begin or continue a run and ask every sample that has no answer yet.
+
+    notify gets each line that the user must see (data notes, the server flag for media, where the run
+    is). In the main thread a first SIGINT or SIGTERM ends the run in good order.
+    Raises ConfigError, DataError, BackendError before anything is asked; StorageError at any time.
+    """
+    benchmark: Benchmark = BENCHMARKS.load(config.benchmark)(config)
+    dataset = benchmark.load()
+    chosen = select(dataset.samples, config.select)
+    for note in dataset.notes:
+        notify(f"note: {note}")
+    cache = MediaCache(config.cache_dir or default_cache_dir())
+
+    async def work() -> Execution:
+        with _media_url(config) as (kind, media_url):
+            backend: Backend = BACKENDS.load(config.backend)(config, BackendContext(media_url, api_key))
+            if kind == "file" and backend.capabilities.needs_transport:
+                folder = transport.allowed_media_path(benchmark.media_folders(dataset, cache.root))
+                notify(f"media go as file:// paths; the server needs --allowed-local-media-path {folder}")
+            try:
+                facts = await backend.check()
+                model = config.model or facts.model
+                settled = config.model_copy(update={"model": model})
+                with begin_or_continue(settled, benchmark, dataset, chosen, facts, out) as writer:
+                    pending = _pending(writer, chosen)
+                    _say_where(writer, len(pending), len(chosen), notify)
+                    end = await _ask(settled, benchmark, backend, cache, writer, pending, listener)
+                    writer.add_event("stopped", reason=end.reason)
+            finally:
+                await backend.close()
+        return Execution(Run.load(writer.directory), end)
+
+    return run_to_end(work)
+
+
+async def _ask(
+    config: RunConfig,
+    benchmark: Benchmark,
+    backend: Backend,
+    cache: MediaCache,
+    writer: RunWriter,
+    pending: Sequence[Sample],
+    listener: Listener,
+) -> RunEnd:
+    preparer = Preparer(
+        benchmark,
+        lambda plan: prepare_media(plan, cache),
+        workers=config.prepare_workers,
+        ahead=config.prepare_workers + config.concurrency,
+    )
+    runner = Runner(
+        backend,
+        preparer,
+        writer,
+        score=lambda sample, response: score_choice(sample, response, selected=True, rule=config.parser),
+        retry=config.retry,
+        concurrency=config.concurrency,
+        listener=listener,
+    )
+    try:
+        with stop_on_signals(runner.stop):
+            return await runner.run(pending)
+    finally:
+        preparer.close()
+
+
+def _pending(writer: RunWriter, chosen: Sequence[Sample]) -> list[Sample]:
+    """The samples to ask: no answer yet, and a row that can be asked and judged."""
+    last = Run.load(writer.directory).last_responses()
+
+    def unanswered(response: Response | None) -> bool:
+        return response is None or not response.answered
+
+    return [s for s in chosen if s.problem is None and s.gold is not None and unanswered(last.get(s.id))]
+
+
+def _say_where(writer: RunWriter, pending: int, chosen: int, notify: Notify) -> None:
+    notify(f"run directory: {writer.directory}")
+    if pending < chosen:
+        notify(f"{chosen - pending} of {chosen} questions need no asking (answered before, or unusable rows)")
+
+
+@contextlib.contextmanager
+def _media_url(config: RunConfig) -> Iterator[tuple[str, MediaUrl]]:
+    """(kind of transport, the function that makes a part's URL)."""
+    kind = config.transport.kind
+    if kind == "auto":
+        local = config.base_url is not None and transport.is_local(config.base_url)
+        kind = "file" if local else "inline"
+    if kind == "http":
+        settings = config.transport
+        with transport.FileServer(settings.host, settings.port, public_url=settings.public_url) as server:
+            yield kind, server.url
+    else:
+        yield kind, transport.file_url if kind == "file" else transport.inline_url

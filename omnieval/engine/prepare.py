@@ -1,0 +1,85 @@
+"""Requests are made ahead of their turn, in order, a bounded number at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from omnieval.benchmarks.base import Benchmark
+from omnieval.errors import MediaError, StorageError
+from omnieval.types import Failure, MediaPlan, PreparedMedia, Request, Sample
+
+PrepareMedia = Callable[[MediaPlan], PreparedMedia]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A sample's request, or why there is none; notes say what had to be mended in its media."""
+
+    sample: Sample
+    request: Request | None = None
+    failure: Failure | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Preparer:
+    """Prepares samples in worker threads; samples with equal media plans share one preparation.
+
+    prepare_media: the blocking work on one plan. workers: threads. ahead: how many samples may be in
+    preparation or ready before the consumer takes them, which bounds memory.
+    """
+
+    def __init__(
+        self, benchmark: Benchmark, prepare_media: PrepareMedia, *, workers: int, ahead: int
+    ) -> None:
+        self._benchmark = benchmark
+        self._prepare_media = prepare_media
+        self._ahead = ahead
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="prepare")
+        self._running: dict[MediaPlan, asyncio.Future[PreparedMedia]] = {}
+
+    async def in_order(self, samples: Iterable[Sample]) -> AsyncGenerator[Prepared]:
+        """Yield the prepared samples in the given order.
+
+        A fault of a sample's media is part of its `Prepared`; StorageError ends the iteration.
+        """
+        window: deque[asyncio.Task[Prepared]] = deque()
+        try:
+            for sample in samples:
+                window.append(asyncio.create_task(self._prepare(sample)))
+                if len(window) >= self._ahead:
+                    yield await window.popleft()
+            while window:
+                yield await window.popleft()
+        finally:
+            for task in window:
+                task.cancel()
+            await asyncio.gather(*window, return_exceptions=True)
+
+    def close(self) -> None:
+        """Give the threads back; work that has not begun is dropped."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _prepare(self, sample: Sample) -> Prepared:
+        try:
+            plan = self._benchmark.plan(sample)
+            media = PreparedMedia() if plan is None else await self._media(plan)
+            return Prepared(sample, request=self._benchmark.pack(sample, media), notes=media.notes)
+        except StorageError:
+            raise
+        except MediaError as error:
+            return Prepared(sample, failure=Failure(error.kind, str(error)))
+        except Exception as error:  # noqa: BLE001 - a decoder may fail in any way; it costs one sample
+            message = f"sample {sample.id}: preparing its media raised {type(error).__name__}: {error}"
+            return Prepared(sample, failure=Failure("media", message))
+
+    async def _media(self, plan: MediaPlan) -> PreparedMedia:
+        running = self._running.get(plan)
+        if running is None:
+            running = asyncio.get_running_loop().run_in_executor(self._pool, self._prepare_media, plan)
+            self._running[plan] = running
+            running.add_done_callback(lambda _: self._running.pop(plan, None))
+        return await asyncio.shield(running)

@@ -1,0 +1,181 @@
+"""The engine: samples in, finished tries in the run directory out; it never dies of a sample."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from omnieval.backends.retry import wait_seconds
+from omnieval.config import RetryConfig
+from omnieval.engine.prepare import Prepared, Preparer
+from omnieval.engine.progress import Listener, Progress
+from omnieval.runlog import RunWriter
+from omnieval.types import Backend, Failure, Request, Response, Sample, Score
+
+# Failures that every sample would meet alike; so many of them in a row end the run.
+_STOPPING_KINDS = frozenset({"configuration", "connection"})
+# Failures met before a request was sent; they say nothing of the server.
+_LOCAL_KINDS = frozenset({"data", "media_missing", "media"})
+
+
+@dataclass(frozen=True)
+class RunEnd:
+    """Why the engine returned.
+
+    finished: every sample has its outcome. interrupted: asked to stop. refused: `failure` hit so many
+    samples in a row that going on was pointless.
+    """
+
+    reason: Literal["finished", "interrupted", "refused"]
+    failure: Failure | None = None
+
+
+class Runner:
+    """Asks a backend the samples of one run, `concurrency` at a time.
+
+    score: how a finished sample counts, for the running accuracy. grace_s: how long requests in flight
+    may go on after `stop`.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        preparer: Preparer,
+        writer: RunWriter,
+        *,
+        score: Callable[[Sample, Response], Score],
+        retry: RetryConfig,
+        concurrency: int,
+        listener: Listener = lambda _: None,
+        grace_s: float = 20.0,
+    ) -> None:
+        self._backend = backend
+        self._preparer = preparer
+        self._writer = writer
+        self._score = score
+        self._retry = retry
+        self._concurrency = min(concurrency, backend.capabilities.max_concurrency or concurrency)
+        self._listener = listener
+        self._grace_s = grace_s
+        self._stop = asyncio.Event()
+        self._refused: Failure | None = None
+        self._failed_in_row = 0
+        self._progress = Progress(total=0)
+
+    def stop(self) -> None:
+        """Ask no further sample; requests in flight may finish within the grace time."""
+        self._stop.set()
+        self._progress.stopping = True
+        self._listener(self._progress)
+
+    async def run(self, samples: Sequence[Sample]) -> RunEnd:
+        """Ask the samples, in order. Raises StorageError when the run or the cache cannot be written."""
+        self._progress = Progress(total=len(samples))
+        self._listener(self._progress)
+        queue: asyncio.Queue[Prepared | None] = asyncio.Queue(maxsize=1)
+        tasks = [asyncio.create_task(self._produce(samples, queue))]
+        tasks += [asyncio.create_task(self._consume(queue)) for _ in range(self._concurrency)]
+        reaper = asyncio.create_task(self._reap(tasks))
+        try:
+            await asyncio.gather(*tasks)
+        except asyncio.CancelledError:
+            if not self._stop.is_set():
+                raise
+        finally:
+            for task in (reaper, *tasks):
+                task.cancel()
+            await asyncio.gather(reaper, *tasks, return_exceptions=True)
+        if self._refused is not None:
+            return RunEnd("refused", self._refused)
+        return RunEnd("finished" if self._progress.done == len(samples) else "interrupted")
+
+    async def _reap(self, tasks: list[asyncio.Task[None]]) -> None:
+        """After `stop`, end what does not end by itself within the grace time."""
+        await self._stop.wait()
+        tasks[0].cancel()
+        await asyncio.wait(tasks, timeout=self._grace_s)
+        for task in tasks:
+            task.cancel()
+
+    async def _produce(self, samples: Sequence[Sample], queue: asyncio.Queue[Prepared | None]) -> None:
+        try:
+            async with contextlib.aclosing(self._preparer.in_order(samples)) as prepared_samples:
+                async for prepared in prepared_samples:
+                    self._progress.prepared += 1
+                    self._listener(self._progress)
+                    await queue.put(prepared)
+        except asyncio.CancelledError:
+            if not self._stop.is_set():
+                raise
+            while not queue.empty():
+                queue.get_nowait()
+        for _ in range(self._concurrency):
+            await queue.put(None)
+
+    async def _consume(self, queue: asyncio.Queue[Prepared | None]) -> None:
+        while (prepared := await queue.get()) is not None:
+            if self._stop.is_set():
+                continue
+            if prepared.notes:
+                self._writer.add_event("media", sample_id=prepared.sample.id, notes=prepared.notes)
+            response = await self._answer(prepared)
+            if response is not None:
+                self._progress.count(self._score(prepared.sample, response))
+                self._listener(self._progress)
+                self._watch_for_refusal(response.error)
+
+    async def _answer(self, prepared: Prepared) -> Response | None:
+        """The sample's last try, recorded; None when the run was stopped before it could be one."""
+        if prepared.request is None:
+            response = Response(prepared.sample.id, error=prepared.failure)
+            self._writer.add_response(response)
+            return response
+        self._progress.in_flight += 1
+        self._listener(self._progress)
+        try:
+            return await self._try_until_final(prepared.request)
+        finally:
+            self._progress.in_flight -= 1
+
+    async def _try_until_final(self, request: Request) -> Response | None:
+        attempt = 1
+        while True:
+            response = replace(await self._generate(request), attempt=attempt)
+            self._writer.add_response(response)
+            if response.error is None:
+                return response
+            wait_s = wait_seconds(self._retry, attempt, response.error)
+            if wait_s is None:
+                return response
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), wait_s)
+            if self._stop.is_set():
+                return None
+            attempt += 1
+            self._progress.retries += 1
+            self._listener(self._progress)
+
+    async def _generate(self, request: Request) -> Response:
+        try:
+            return await self._backend.generate(request)
+        except Exception as error:  # noqa: BLE001 - a third party's backend may raise anything
+            failure = Failure(
+                "server",
+                f"the backend raised {type(error).__name__}: {error}",
+                hint="a backend must return failures; report this to its author",
+            )
+            return Response(request.sample_id, error=failure)
+
+    def _watch_for_refusal(self, failure: Failure | None) -> None:
+        if failure is not None and failure.kind in _LOCAL_KINDS:
+            return
+        if failure is None or failure.kind not in _STOPPING_KINDS:
+            self._failed_in_row = 0
+            return
+        self._failed_in_row += 1
+        if self._retry.stop_after and self._failed_in_row >= self._retry.stop_after and self._refused is None:
+            self._refused = failure
+            self.stop()

@@ -1,0 +1,14 @@
+"""Text that can be written as UTF-8, whatever came in."""
+
+from __future__ import annotations
+
+
+def well_formed(text: str) -> str:
+    """Join surrogate halves that belong together and replace lone ones by U+FFFD.
+
+    JSON may carry halves of a character as two escapes, even in two chunks of a stream; Python keeps
+    them apart, and such text cannot be written to a file.
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

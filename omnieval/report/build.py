@@ -1,0 +1,300 @@
+"""A run's files to one Report: every row of the data set counted once, every number traceable."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from omnieval.report.reference import Reference, ReferenceTable
+from omnieval.runlog import PlannedSample, Run
+from omnieval.stats import wilson_interval
+from omnieval.types import FAILURE_KINDS, Failure, Response, Score
+
+_SCORED = ("correct", "wrong", "unparsed")
+_SHOWN_IDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Proportion:
+    """correct of total, with its 95 % Wilson interval; value, low and high are None for a total of 0."""
+
+    correct: int
+    total: int
+    value: float | None
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def of(cls, correct: int, total: int) -> Proportion:
+        interval = wilson_interval(correct, total)
+        if interval is None:
+            return cls(correct, total, None, None, None)
+        return cls(correct, total, correct / total, *interval)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """One line of the accounting."""
+
+    label: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """One value of a group. official counts answered questions only, strict every question asked for;
+    reference is the (correct, total) of the first known result that has this value."""
+
+    value: str
+    official: Proportion
+    strict: Proportion
+    reference: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceRow:
+    """One known result. caveat says why it must not be compared as it stands, or is None."""
+
+    name: str
+    accuracy: float
+    correct: int | None
+    total: int | None
+    caveat: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRow:
+    """One kind of failure: how many, one message of them, the next step, and the first sample ids."""
+
+    kind: str
+    count: int
+    message: str
+    hint: str | None
+    sample_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Seconds over the answered samples that have the figure."""
+
+    count: int
+    mean: float
+    median: float
+    p90: float
+    p99: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything a reader of a run needs; `report.json` is this, field by field.
+
+    run: what identifies the run. headline: the settings without which the score cannot be compared.
+    accounting adds up to `rows`, the rows of the data set. complete: every selected row has an outcome.
+    """
+
+    run: Mapping[str, Any]
+    headline: Mapping[str, str]
+    parser: str
+    rows: int
+    complete: bool
+    official: Proportion
+    strict: Proportion
+    accounting: tuple[Count, ...]
+    groups: Mapping[str, tuple[GroupRow, ...]]
+    references: tuple[ReferenceRow, ...]
+    failures: tuple[FailureRow, ...]
+    notes: tuple[str, ...]
+    latency: Mapping[str, Distribution]
+
+
+def build_report(
+    run: Run,
+    scores: Sequence[Score],
+    responses: Mapping[str, Response],
+    references: ReferenceTable | None,
+    *,
+    parser: str,
+) -> Report:
+    """Count a scored run. scores: one a row of the data set, in its order, as `samples.jsonl` has them."""
+    planned = list(run.samples())
+    pairs = list(zip(planned, scores, strict=True))
+    known = references.results if references else ()
+    return Report(
+        run=_identity(run),
+        headline=run.info["headline"],
+        parser=parser,
+        rows=len(planned),
+        complete=not any(score.details.get("reason") == "not finished" for score in scores),
+        official=_official(scores),
+        strict=_strict(scores),
+        accounting=_accounting(scores),
+        groups={key: _group_rows(key, pairs, known) for key in run.info["group_keys"]},
+        references=_reference_rows(run, len(planned), references),
+        failures=_failure_rows(pairs, responses),
+        notes=_notes(run),
+        latency=_latency(responses.values()),
+    )
+
+
+def _identity(run: Run) -> dict[str, Any]:
+    info = run.info
+    return {
+        "directory": run.directory.name,
+        "recipe": run.config["recipe"],
+        "recipe_hash": info["recipe_hash"],
+        "benchmark": run.config["benchmark"],
+        "backend": run.config["backend"],
+        "model": info["server"].get("model") or run.config["model"],
+        "server_version": info["server"].get("version"),
+        "fingerprint": info["dataset"]["fingerprint"],
+        "started": info["started"],
+        "omnieval": info["versions"]["omnieval"],
+    }
+
+
+def _official(scores: Iterable[Score]) -> Proportion:
+    outcomes = [score.outcome for score in scores if score.outcome in _SCORED]
+    return Proportion.of(outcomes.count("correct"), len(outcomes))
+
+
+def _strict(scores: Iterable[Score]) -> Proportion:
+    asked_for = [s for s in scores if s.outcome != "no_gold" and s.details.get("reason") != "not selected"]
+    return Proportion.of(sum(score.outcome == "correct" for score in asked_for), len(asked_for))
+
+
+def _accounting(scores: Iterable[Score]) -> tuple[Count, ...]:
+    counts: Counter[str] = Counter()
+    for score in scores:
+        if score.outcome == "failed":
+            counts[f"failed: {score.failure_kind}"] += 1
+        elif score.outcome == "not_asked":
+            counts[f"not asked: {score.details['reason']}"] += 1
+        else:
+            counts[_LABELS[score.outcome]] += 1
+    kinds = [f"failed: {kind}" for kind in FAILURE_KINDS]
+    order = [*_LABELS.values(), *kinds, *sorted(label for label in counts if label.startswith("not asked"))]
+    always = set(list(_LABELS.values())[:3])
+    other = sorted(set(counts) - set(order))
+    return tuple(
+        Count(label, counts[label]) for label in [*order, *other] if counts[label] or label in always
+    )
+
+
+_LABELS = {
+    "correct": "answered, correct",
+    "wrong": "answered, wrong",
+    "unparsed": "answered, no letter found (counts as wrong)",
+    "no_gold": "no usable answer in the data set",
+}
+
+
+def _group_rows(
+    key: str, pairs: Sequence[tuple[PlannedSample, Score]], references: Sequence[Reference]
+) -> tuple[GroupRow, ...]:
+    members: dict[str, list[Score]] = defaultdict(list)
+    for planned, score in pairs:
+        members[planned.sample.groups.get(key, "unknown")].append(score)
+    rows = []
+    for value in sorted(members):
+        strict = _strict(members[value])
+        if strict.total:
+            reference = next(
+                (r.groups[key][value] for r in references if value in r.groups.get(key, {})), None
+            )
+            rows.append(GroupRow(value, _official(members[value]), strict, reference))
+    return tuple(rows)
+
+
+def _reference_rows(run: Run, rows: int, references: ReferenceTable | None) -> tuple[ReferenceRow, ...]:
+    if references is None:
+        return ()
+    table = []
+    for reference in references.results:
+        caveats = []
+        if rows not in references.rows:
+            caveats.append(
+                f"another data set ({' or '.join(map(str, references.rows))} questions, here {rows})"
+            )
+        elif run.info["dataset"]["selected"] < rows:
+            caveats.append("this run asks a part of the set")
+        different = [
+            f"{key} {value}"
+            for key, value in reference.setting.items()
+            if run.config.get(key, value) != value
+        ]
+        if different:
+            caveats.append("measured with " + ", ".join(different))
+        table.append(
+            ReferenceRow(
+                reference.name,
+                reference.accuracy,
+                reference.correct,
+                reference.total,
+                "; ".join(caveats) or None,
+            )
+        )
+    return tuple(table)
+
+
+def _failure_rows(
+    pairs: Iterable[tuple[PlannedSample, Score]], responses: Mapping[str, Response]
+) -> tuple[FailureRow, ...]:
+    by_kind: dict[str, list[tuple[str, Failure]]] = defaultdict(list)
+    for planned, score in pairs:
+        if score.outcome != "failed":
+            continue
+        failure = planned.sample.problem
+        if failure is None:
+            failure = responses[score.sample_id].error
+        assert failure is not None
+        by_kind[failure.kind].append((score.sample_id, failure))
+    order = [*FAILURE_KINDS, *sorted(set(by_kind) - set(FAILURE_KINDS))]
+    return tuple(
+        FailureRow(
+            kind,
+            len(by_kind[kind]),
+            by_kind[kind][0][1].message,
+            by_kind[kind][0][1].hint,
+            tuple(sample_id for sample_id, _ in by_kind[kind][:_SHOWN_IDS]),
+        )
+        for kind in order
+        if kind in by_kind
+    )
+
+
+def _notes(run: Run) -> tuple[str, ...]:
+    notes: list[str] = list(run.info["dataset"]["notes"])
+    mended: dict[str, set[str]] = defaultdict(set)
+    for event in run.events():
+        if event.get("event") == "media":
+            for note in event.get("notes", []):
+                mended[note].add(event["sample_id"])
+    for note, samples in mended.items():
+        notes.append(f"{note} ({len(samples)} samples, for example {min(samples)})")
+    return tuple(notes)
+
+
+_FIGURES: Mapping[str, Callable[[Response], Iterable[float | None]]] = {
+    "ttft_s": lambda response: [response.timing.ttft_s],
+    "itl_s": lambda response: response.timing.itl_s,
+    "e2e_s": lambda response: [response.timing.e2e_s],
+}
+
+
+def _latency(responses: Iterable[Response]) -> dict[str, Distribution]:
+    answered = [response for response in responses if response.answered]
+    figures = {}
+    for name, figure in _FIGURES.items():
+        values = [value for response in answered for value in figure(response) if value is not None]
+        if values:
+            figures[name] = _distribution(values)
+    return figures
+
+
+def _distribution(values: Sequence[float]) -> Distribution:
+    import numpy as np
+
+    median, p90, p99 = (float(value) for value in np.percentile(values, [50, 90, 99]))
+    return Distribution(len(values), float(np.mean(values)), median, p90, p99)

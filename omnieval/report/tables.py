@@ -1,0 +1,125 @@
+"""A Report as titled tables of text: what the terminal and Markdown both show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from omnieval.report.build import Proportion, Report
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text. numeric: columns to align right, by position."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[int, ...] = ()
+
+
+def headline(report: Report) -> str:
+    """Recipe, model and every setting without which the score cannot be compared, in one line."""
+    settings = ", ".join(f"{key} {value}" for key, value in report.headline.items())
+    return f"{report.run['recipe']} · {report.run['model'] or report.run['backend']} · {settings}"
+
+
+def tables(report: Report) -> list[Table]:
+    """All tables of a report, in reading order; empty ones are left out."""
+    built = [_accuracy(report), _accounting(report)]
+    built += [_group(report, key) for key in report.groups]
+    built += [_references(report), _failures(report), _latency(report)]
+    return [table for table in built if table.rows]
+
+
+def percent(proportion: Proportion) -> str:
+    """`78.28 % (937/1197)`, or `- (0/0)`."""
+    value = "-" if proportion.value is None else f"{100 * proportion.value:.2f} %"
+    return f"{value} ({proportion.correct}/{proportion.total})"
+
+
+def interval(proportion: Proportion) -> str:
+    """`75.9 to 80.5`, in percent."""
+    if proportion.low is None or proportion.high is None:
+        return "-"
+    return f"{100 * proportion.low:.1f} to {100 * proportion.high:.1f}"
+
+
+def _accuracy(report: Report) -> Table:
+    rows = (
+        ("official: answered questions", percent(report.official), interval(report.official)),
+        ("strict: every question selected", percent(report.strict), interval(report.strict)),
+    )
+    return Table("Accuracy", ("denominator", "accuracy", "95 % interval"), rows, numeric=(1, 2))
+
+
+def _accounting(report: Report) -> Table:
+    rows = [(line.label, str(line.count)) for line in report.accounting]
+    total = sum(line.count for line in report.accounting)
+    rows.append(("rows of the data set", str(total)))
+    return Table("Every row of the data set", ("outcome", "rows"), tuple(rows), numeric=(1,))
+
+
+def _group(report: Report, key: str) -> Table:
+    group = report.groups[key]
+    with_reference = any(row.reference for row in group) and not _all_caveats(report)
+    columns = [key, "official", "95 % interval", "strict"] + (["reference"] if with_reference else [])
+    rows = []
+    for row in group:
+        cells = [row.value, percent(row.official), interval(row.official), percent(row.strict)]
+        if with_reference:
+            cells.append(percent(Proportion.of(*row.reference)) if row.reference else "-")
+        rows.append(tuple(cells))
+    return Table(f"By {key}", tuple(columns), tuple(rows), numeric=tuple(range(1, len(columns))))
+
+
+def _all_caveats(report: Report) -> bool:
+    return all(row.caveat for row in report.references)
+
+
+def _references(report: Report) -> Table:
+    rows = []
+    for row in report.references:
+        counts = f" ({row.correct}/{row.total})" if row.correct is not None else ""
+        rows.append((row.name, f"{100 * row.accuracy:.2f} %{counts}", row.caveat or "same setting"))
+    return Table("Reference results", ("result", "accuracy", "comparable?"), tuple(rows), numeric=(1,))
+
+
+def _failures(report: Report) -> Table:
+    rows = [
+        (row.kind, str(row.count), _sentence(row.message, row.hint), ", ".join(row.sample_ids))
+        for row in report.failures
+    ]
+    columns = ("kind", "samples", "what happened, for example", "first samples")
+    return Table("Failures", columns, tuple(rows), numeric=(1,))
+
+
+def _latency(report: Report) -> Table:
+    names = {
+        "ttft_s": "TTFT (s)",
+        "itl_s": "ITL (s)",
+        "e2e_s": "E2EL (s)",
+    }
+    rows = [
+        (names[key], str(d.count), *(f"{value:.3f}" for value in (d.mean, d.median, d.p90, d.p99)))
+        for key, d in report.latency.items()
+    ]
+    return Table("Latency", ("figure", "n", "mean", "median", "p90", "p99"), tuple(rows), (1, 2, 3, 4, 5))
+
+
+def _sentence(message: str, hint: str | None) -> str:
+    return f"{message} ({hint})" if hint else message
+
+
+def status(report: Report) -> Sequence[str]:
+    """Warnings that belong above every number."""
+    lines = []
+    if not report.complete:
+        waiting = next(c.count for c in report.accounting if c.label == "not asked: not finished")
+        lines.append(f"INCOMPLETE: {waiting} selected questions have no outcome yet; resume the run")
+    failed = sum(row.count for row in report.failures)
+    if failed:
+        lines.append(
+            f"{failed} questions failed; they are wrong in the strict accuracy, absent in the official"
+        )
+    return lines

@@ -1,0 +1,37 @@
+"""A Report on a terminal, with rich."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnieval.report.build import Report
+from omnieval.report.tables import headline, status, tables
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def show(report: Report, console: Console) -> None:
+    """Print the report. Text from the model or the data set is never read as markup."""
+    from rich.table import Table
+    from rich.text import Text
+
+    console.print(Text(headline(report), style="bold"))
+    console.print(Text(f"parser {report.parser} · run {report.run['directory']}", style="dim"))
+    for line in status(report):
+        console.print(Text(line, style="bold yellow"))
+    for table in tables(report):
+        grid = Table(title=table.title, title_justify="left", title_style="bold")
+        for position, column in enumerate(table.columns):
+            numeric = position in table.numeric
+            grid.add_column(
+                column,
+                justify="right" if numeric else "left",
+                overflow="fold",
+                no_wrap=numeric,
+            )
+        for row in table.rows:
+            grid.add_row(*(Text(cell) for cell in row))
+        console.print(grid)
+    for note in report.notes:
+        console.print(Text(f"note: {note}"))

@@ -1,0 +1,139 @@
+"""The two ways a run directory's files are written: replaced whole, or appended line by line."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from omnieval.errors import ScoringError, StorageError
+from omnieval.runlog.schema import from_line
+
+T = TypeVar("T")
+
+
+def storage_error(path: Path, error: OSError) -> StorageError:
+    """What to tell the user when a run directory cannot be written."""
+    reason = error.strerror or str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        reason += "; free some space, then resume the run: nothing that was written is lost"
+    return StorageError(f"{path}: cannot be written: {reason}")
+
+
+def replace_file(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write a file so that readers see the old content or the new one, never a part.
+
+    Raises StorageError; the old content then stays.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.writelines(chunks)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise storage_error(path, error) from error
+
+
+def replace_json(path: Path, value: Any) -> None:
+    """`replace_file` with indented JSON."""
+    replace_file(path, [json.dumps(value, indent=2, ensure_ascii=False).encode(), b"\n"])
+
+
+class LineLog:
+    """An append-only file of whole lines.
+
+    A line goes out in one write, so that a killed process leaves at most one torn line at the end;
+    opening the log again mends that end: a complete last line gets its line end, a torn one is cut.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._mend_end()
+        except OSError as error:
+            raise storage_error(path, error) from error
+
+    def append(self, line: bytes) -> None:
+        """Add one line (with its line end). Raises StorageError; the file then holds only whole lines."""
+        before = os.fstat(self._descriptor).st_size
+        try:
+            written = os.write(self._descriptor, line)
+            if written != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            os.ftruncate(self._descriptor, before)
+            raise storage_error(self._path, error) from error
+
+    def close(self) -> None:
+        """Flush to the disk and close; a second call does nothing."""
+        if self._descriptor >= 0:
+            os.fsync(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> LineLog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _mend_end(self) -> None:
+        size = os.fstat(self._descriptor).st_size
+        if size == 0 or os.pread(self._descriptor, 1, size - 1) == b"\n":
+            return
+        start = _start_of_last_line(self._descriptor, size)
+        try:
+            json.loads(os.pread(self._descriptor, size - start, start))
+        except ValueError:
+            os.ftruncate(self._descriptor, start)
+        else:
+            os.write(self._descriptor, b"\n")
+
+
+def read_lines(path: Path, kind: type[T]) -> Iterator[T]:
+    """The records of a line log, in order; a torn last line is left out.
+
+    Raises ScoringError naming file and line for a damaged line anywhere else, and when the file cannot
+    be read. A missing file has no records.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    yield from_line(kind, line)
+                except ValueError as error:
+                    if not line.endswith(b"\n"):
+                        return
+                    raise ScoringError(
+                        f"{path}: line {number} is damaged ({_first_line(error)}); "
+                        "restore the file, or delete that line and resume the run"
+                    ) from error
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ScoringError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _start_of_last_line(descriptor: int, size: int, block: int = 65536) -> int:
+    end = size
+    while end > 0:
+        start = max(0, end - block)
+        position = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if position >= 0:
+            return start + position + 1
+        end = start
+    return 0
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]

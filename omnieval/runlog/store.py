@@ -1,0 +1,183 @@
+"""The run directory: what a run is on disk, how it is begun, continued and read.
+
+run.json       resolved configuration, versions, data set, server facts; written last when a run is
+               begun, so a directory without it is no run yet
+samples.jsonl  every row of the data set and whether it is asked; written before the first request
+responses.jsonl one finished try a line; the last line of a sample counts
+events.jsonl   started, resumed, stopped, retried, media notes
+scores.jsonl, report.json, report.md  made anew by scoring; they never need the model
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from omnieval.errors import ConfigError, ScoringError
+from omnieval.runlog.files import LineLog, read_lines, replace_file, replace_json, storage_error
+from omnieval.runlog.schema import PlannedSample, to_line
+from omnieval.types import JsonDict, Response, Score
+
+FORMAT = 1
+RUN, SAMPLES, RESPONSES = "run.json", "samples.jsonl", "responses.jsonl"
+EVENTS, SCORES, REPORT_JSON, REPORT_MD = "events.jsonl", "scores.jsonl", "report.json", "report.md"
+_LOCK = ".lock"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run directory, for reading. `info` is the content of run.json."""
+
+    directory: Path
+    info: Mapping[str, Any]
+
+    @classmethod
+    def load(cls, directory: Path) -> Run:
+        """Raises ScoringError when the directory holds no run."""
+        path = directory / RUN
+        try:
+            info = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ScoringError(f"{directory}: not a run directory (no {RUN} in it)") from None
+        except (OSError, ValueError) as error:
+            raise ScoringError(f"{path}: cannot be read as JSON: {error}") from error
+        if not isinstance(info, dict) or info.get("format") != FORMAT:
+            raise ScoringError(f"{path}: written in a format that this version does not read")
+        return cls(directory, info)
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The resolved configuration, flat, as a recipe would write it."""
+        config: Mapping[str, Any] = self.info["config"]
+        return config
+
+    def samples(self) -> Iterator[PlannedSample]:
+        """Every row of the data set, in its order."""
+        return read_lines(self.directory / SAMPLES, PlannedSample)
+
+    def responses(self) -> Iterator[Response]:
+        """Every finished try, in the order in which they ended."""
+        return read_lines(self.directory / RESPONSES, Response)
+
+    def last_responses(self) -> dict[str, Response]:
+        """The try that counts, by sample id; its text and timing are kept, earlier tries are not."""
+        return {response.sample_id: response for response in self.responses()}
+
+    def scores(self) -> Iterator[Score]:
+        """The scores as last written, one a row of the data set."""
+        return read_lines(self.directory / SCORES, Score)
+
+    def events(self) -> Iterator[JsonDict]:
+        """What happened beside answers, in order."""
+        return read_lines(self.directory / EVENTS, dict)
+
+    def report(self) -> JsonDict:
+        """The content of report.json. Raises ScoringError when the run has not been scored."""
+        path = self.directory / REPORT_JSON
+        try:
+            report: JsonDict = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ScoringError(f"{self.directory}: no report yet; run `omnieval score` on it") from None
+        except (OSError, ValueError) as error:
+            raise ScoringError(f"{path}: cannot be read as JSON: {error}") from error
+        return report
+
+
+def exists(directory: Path) -> bool:
+    """Whether a directory holds a begun run."""
+    return (directory / RUN).is_file()
+
+
+class RunWriter:
+    """The one process that adds to a run directory; holds its lock until closed."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._lock = _lock(directory)
+        self._responses = LineLog(directory / RESPONSES)
+        self._events = LineLog(directory / EVENTS)
+
+    @classmethod
+    def begin(cls, directory: Path, info: JsonDict, planned: Sequence[PlannedSample]) -> RunWriter:
+        """Start a run in a new, empty, or never completed directory.
+
+        Raises ConfigError when the directory holds anything else, StorageError when it cannot be written.
+        """
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            strangers = sorted(path.name for path in directory.iterdir() if not _ours(path.name))
+        except OSError as error:
+            raise storage_error(directory, error) from error
+        if strangers or exists(directory):
+            found = strangers[0] if strangers else RUN
+            raise ConfigError(f"{directory}: not empty (found {found}); give a new directory with --out")
+        writer = cls(directory)
+        try:
+            replace_file(directory / SAMPLES, (to_line(record) for record in planned))
+            replace_json(directory / RUN, {"format": FORMAT, **info})
+        except BaseException:
+            writer.close()
+            raise
+        return writer
+
+    def add_response(self, response: Response) -> None:
+        """Keep one finished try. Raises StorageError."""
+        self._responses.append(to_line(response))
+
+    def add_event(self, event: str, **fields: Any) -> None:
+        """Keep one event with the wall clock time (seconds since the epoch). Raises StorageError."""
+        record = {"time": round(time.time(), 3), "event": event, **fields}
+        self._events.append(json.dumps(record, ensure_ascii=False, default=str).encode() + b"\n")
+
+    def close(self) -> None:
+        """Flush, close and give the lock back."""
+        self._responses.close()
+        self._events.close()
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def new_directory(parent: Path, name: str, moment: time.struct_time) -> Path:
+    """`parent/20261201-142233-name`, with -2, -3 ... when it is taken."""
+    stamp = f"{time.strftime('%Y%m%d-%H%M%S', moment)}-{name}"
+    path, repeat = parent / stamp, 1
+    while path.exists():
+        repeat += 1
+        path = parent / f"{stamp}-{repeat}"
+    return path
+
+
+def _ours(name: str) -> bool:
+    return name in (SAMPLES, RESPONSES, EVENTS, _LOCK) or (name.startswith(".") and name.endswith(".tmp"))
+
+
+def _lock(directory: Path) -> int:
+    path = directory / _LOCK
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise storage_error(path, error) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise ConfigError(
+            f"{directory}: another process is writing to this run; wait for it to end"
+        ) from None
+    return descriptor
