@@ -1,0 +1,47 @@
+# demo: the bundled sample, end to end, with no server and no download at run time
+# test: everything that needs no real model server; test-all: that too; lint: style, types, imports
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test test-all lint sample clean
+
+demo: $(VENV)/.demo
+	$(BIN)/omnieval run daily-omni --sample --backend embedded
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 -m "not real_server"
+
+test-all: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# Makes omnieval/samples/daily_omni anew (needs a speech synthesiser, hence an extra of its own).
+sample: $(VENV)/.dev
+	$(PIP_INSTALL) --editable '.[samples]'
+	$(BIN)/python -m omnieval.samples.build_daily_omni
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "omnieval needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.python pyproject.toml constraints.txt
+	$(PIP_INSTALL) --editable '.[demo]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
+	$(PIP_INSTALL) --editable '.[demo,dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) runs build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,231 @@
+"""Prepared media on disk, keyed by the content of their source and by every setting that shapes them.
+
+Layout: `{root}/v1/{first two digits of the key}/{key}/` holds `manifest.json` beside the files that it
+lists with size, SHA-256, MIME type and timestamp. An entry is written in `{root}/v1/tmp` and renamed into
+place, so that a directory under its key is complete; reading checks every file's size against the manifest
+and never decodes or hashes. Several processes, also on several machines, may share one root.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import shutil
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from omnieval.errors import MediaError, StorageError
+
+LAYOUT = "v1"
+MANIFEST = "manifest.json"
+_EDGE_BYTES = 64 * 1024
+_STALE_S = 24 * 3600
+
+
+def default_cache_dir() -> Path:
+    """The user's cache folder for prepared media."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("omnieval") / "media"
+
+
+@dataclass(frozen=True, slots=True)
+class CachedFile:
+    """One file of an entry. timestamp is in seconds of the source, where it has one."""
+
+    path: Path
+    mime: str
+    sha256: str
+    timestamp: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Files by role, each role in order, and notes on what had to be mended."""
+
+    files: Mapping[str, tuple[CachedFile, ...]]
+    notes: tuple[str, ...]
+
+
+class EntryWriter:
+    """Collects the files of a new entry in a temporary folder."""
+
+    def __init__(self, folder: Path, root: Path) -> None:
+        self._folder = folder
+        self._root = root
+        self._files: list[dict[str, Any]] = []
+        self.notes: list[str] = []
+
+    def add(self, role: str, suffix: str, mime: str, content: bytes, timestamp: float | None = None) -> None:
+        """Write the next file of a role (`frame-0007.jpg`)."""
+        number = sum(file["role"] == role for file in self._files)
+        name = f"{role}-{number:04d}{suffix}"
+        with _storage_errors(self._root):
+            (self._folder / name).write_bytes(content)
+        self._files.append(
+            {
+                "name": name,
+                "role": role,
+                "mime": mime,
+                "size": len(content),
+                "sha256": hashlib.sha256(content).hexdigest(),
+                "timestamp": timestamp,
+            }
+        )
+
+    def finish(self, key: str, description: Mapping[str, Any]) -> None:
+        """Write the manifest, which makes the entry readable."""
+        manifest = {"layout": LAYOUT, "key": key, **description, "notes": self.notes, "files": self._files}
+        text = json.dumps(manifest, indent=1, ensure_ascii=False)
+        with _storage_errors(self._root):
+            (self._folder / MANIFEST).write_text(text, encoding="utf-8")
+
+
+class MediaCache:
+    """A cache folder; made on demand.
+
+    Raises StorageError, here and in `get_or_make`, when the folder cannot be written or is full.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.absolute()
+        self._temporary = self.root / LAYOUT / "tmp"
+        with _storage_errors(self.root):
+            self._temporary.mkdir(parents=True, exist_ok=True)
+            self._remove_stale()
+
+    def get_or_make(
+        self, key: str, description: Mapping[str, Any], make: Callable[[EntryWriter], None]
+    ) -> Entry:
+        """The entry of a key, made by `make` when there is none that verifies.
+
+        description: what goes into the manifest beside the files. Errors of `make` pass through and
+        leave nothing behind.
+        """
+        place = self.root / LAYOUT / key[:2] / key
+        entry = _read(place, key)
+        if entry is not None:
+            return entry
+        with self._temporary_folder() as folder:
+            writer = EntryWriter(folder, self.root)
+            make(writer)
+            writer.finish(key, description)
+            with _storage_errors(self.root):
+                self._move_into_place(folder, place, key)
+        entry = _read(place, key)
+        if entry is None:
+            raise StorageError(f"{place}: a new cache entry does not verify; check the disk of {self.root}")
+        return entry
+
+    def _move_into_place(self, folder: Path, place: Path, key: str) -> None:
+        place.parent.mkdir(exist_ok=True)
+        for _ in range(3):
+            try:
+                folder.rename(place)
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+                if _read(place, key) is not None:
+                    return  # another process was first
+                damaged = self._temporary / f"{_owner()}-{uuid4().hex}"
+                with contextlib.suppress(FileNotFoundError):
+                    place.rename(damaged)
+                shutil.rmtree(damaged, ignore_errors=True)
+            else:
+                return
+
+    @contextlib.contextmanager
+    def _temporary_folder(self) -> Iterator[Path]:
+        folder = self._temporary / f"{_owner()}-{uuid4().hex}"
+        with _storage_errors(self.root):
+            folder.mkdir(parents=True)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _remove_stale(self) -> None:
+        """Remove what killed processes left: of this machine when the process is gone, else after a day."""
+        for folder in self._temporary.iterdir():
+            host, _, rest = folder.name.rpartition("-")[0].rpartition("-")
+            if host == socket.gethostname() and rest.isdigit():
+                stale = not _alive(int(rest))
+            else:
+                with contextlib.suppress(FileNotFoundError):
+                    stale = time.time() - folder.stat().st_mtime > _STALE_S
+            if stale:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def entry_key(description: Mapping[str, Any]) -> str:
+    """SHA-256 over the canonical JSON of everything that shapes an entry, and over the layout."""
+    text = json.dumps({"layout": LAYOUT, **description}, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def source_identity(path: Path) -> dict[str, Any]:
+    """What tells one source file from another: size, modification time, and a hash over head, middle and
+    tail (64 KiB each). Raises MediaError when the file cannot be read."""
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            digest = hashlib.sha256()
+            for start in (0, status.st_size // 2, max(0, status.st_size - _EDGE_BYTES)):
+                file.seek(start)
+                digest.update(file.read(_EDGE_BYTES))
+    except FileNotFoundError:
+        raise MediaError(f"{path}: no such file; fetch it again", kind="media_missing") from None
+    except OSError as error:
+        raise MediaError(f"{path}: cannot be read: {error.strerror or error}") from error
+    return {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256_of_edges": digest.hexdigest()}
+
+
+def _read(place: Path, key: str) -> Entry | None:
+    """The entry in a folder, or None when there is none that verifies."""
+    try:
+        manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
+        if manifest["layout"] != LAYOUT or manifest["key"] != key:
+            return None
+        files: dict[str, list[CachedFile]] = {}
+        for file in manifest["files"]:
+            path = place / file["name"]
+            if path.stat().st_size != file["size"]:
+                return None
+            cached = CachedFile(path, file["mime"], file["sha256"], file["timestamp"])
+            files.setdefault(file["role"], []).append(cached)
+        return Entry({role: tuple(items) for role, items in files.items()}, tuple(manifest["notes"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+@contextlib.contextmanager
+def _storage_errors(root: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"{root}: the media cache cannot be written: {error.strerror or error}; "
+            "free some space or name another folder with --cache-dir or OMNIEVAL_CACHE_DIR"
+        ) from error
+
+
+def _owner() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}"
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

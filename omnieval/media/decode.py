@@ -1,0 +1,87 @@
+"""Pictures of a video by frame number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omnieval.errors import MediaError
+from omnieval.media.open import open_media
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from av.container import InputContainer
+    from av.video.frame import VideoFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """rgb: [height, width, 3], uint8, upright. number: the frame that it really is, which is smaller
+    than the wanted one where the file ends early. damaged: the decoder had to conceal errors in it."""
+
+    rgb: npt.NDArray[np.uint8]
+    number: int
+    damaged: bool
+
+
+def decode_frames(path: Path, indices: Sequence[int]) -> Iterator[Picture]:
+    """Yield one picture an index, in order.
+
+    path: a video file. indices: 0-based frame numbers in presentation order, non-decreasing; a repeated
+    index is yielded again. One forward pass, one decoder thread, one picture in memory.
+    Where the file ends just before the last index, its last picture is yielded again; a file that ends
+    before more than one distinct index is cut short, which is a MediaError, as is a file of which
+    nothing decodes.
+    """
+    position = 0
+    last: tuple[VideoFrame, int] | None = None
+    with open_media(path) as container:
+        for number, frame in enumerate(_frames(path, container)):
+            last = (frame, number)
+            if position < len(indices) and indices[position] <= number:
+                picture = _picture(frame, number)
+                while position < len(indices) and indices[position] <= number:
+                    yield picture
+                    position += 1
+            if position == len(indices):
+                return
+        if last is None:
+            raise MediaError(f"{path}: no picture can be decoded; check it with ffprobe, fetch it again")
+        missing = indices[position:]
+        if len(set(missing)) > 1:
+            raise MediaError(
+                f"{path}: cut short or damaged: decoding ends after {last[1] + 1} frames, "
+                f"but frame {missing[-1]} is needed; fetch it again"
+            )
+        picture = _picture(*last)
+        for _ in missing:
+            yield picture
+
+
+def _frames(path: Path, container: InputContainer) -> Iterator[VideoFrame]:
+    """All frames in presentation order; a decoding error ends them, and the caller sees what is missing."""
+    import av.error
+
+    if not container.streams.video:
+        raise MediaError(
+            f"{path}: no video track, but the recipe needs pictures; set input_mode=audio or fetch it"
+        )
+    stream = container.streams.video[0]
+    stream.codec_context.thread_count = 1
+    try:
+        yield from container.decode(stream)
+    except av.error.FFmpegError:
+        return
+
+
+def _picture(frame: VideoFrame, number: int) -> Picture:
+    import numpy as np
+
+    rgb = frame.to_ndarray(format="rgb24").astype(np.uint8, copy=False)
+    quarter_turns = round(frame.rotation / 90) % 4
+    if quarter_turns:
+        rgb = np.ascontiguousarray(np.rot90(rgb, quarter_turns))
+    return Picture(rgb, number, bool(frame.is_corrupt))

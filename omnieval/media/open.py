@@ -1,0 +1,40 @@
+"""Opening a media file, with errors that name the file and the next step."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omnieval.errors import MediaError
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+
+
+@contextlib.contextmanager
+def open_media(path: Path) -> Iterator[InputContainer]:
+    """The opened container.
+
+    Raises MediaError (kind `media_missing` or `media`) when the file is absent, empty or no media, and
+    turns every FFmpeg error inside the block into one.
+    """
+    import av
+    import av.error
+
+    try:
+        if path.stat().st_size == 0:
+            raise MediaError(f"{path}: the file is empty; fetch it again")
+    except FileNotFoundError:
+        raise MediaError(f"{path}: no such file; fetch it again", kind="media_missing") from None
+    except OSError as error:
+        raise MediaError(f"{path}: cannot be read: {error.strerror or error}") from error
+    try:
+        with av.open(str(path)) as container:
+            yield container
+    except av.error.FFmpegError as error:
+        reason = error.strerror or str(error)
+        raise MediaError(
+            f"{path}: cannot be decoded ({reason}); check it with ffprobe, fetch it again"
+        ) from error

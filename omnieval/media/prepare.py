@@ -1,0 +1,124 @@
+"""One media plan to the files that a request carries: probe, plan, decode, cut, encode, keep."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omnieval.errors import MediaError
+from omnieval.media.audio import read_audio
+from omnieval.media.cache import CachedFile, EntryWriter, MediaCache, entry_key, source_identity
+from omnieval.media.decode import decode_frames
+from omnieval.media.encode import encode_image, encode_wav, image_suffix_and_mime
+from omnieval.media.plan import AudioCut, plan_audio, plan_frames
+from omnieval.media.probe import probe, video_facts
+from omnieval.types import MediaPart, MediaPlan, PreparedMedia
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_WAV = (".wav", "audio/wav")
+
+
+def prepare_media(plan: MediaPlan, cache: MediaCache) -> PreparedMedia:
+    """The files of a plan, from the cache or newly made. Blocking; safe in several threads at once.
+
+    Files that the request carries as they are (no frames, no cut) are only checked to be media.
+    Raises MediaError naming the file, StorageError when the cache cannot be written.
+    """
+    if not (plan.frames or plan.whole_audio):
+        _check_sources(plan)
+        return PreparedMedia()
+    description = _description(plan)
+    key = entry_key(description)
+    entry = cache.get_or_make(
+        key, description | {"made_with": _versions()}, lambda writer: _make(plan, writer)
+    )
+    return PreparedMedia(
+        frames=tuple(_part("image", file) for file in entry.files.get("frame", ())),
+        segments=tuple(_part("audio", file) for file in entry.files.get("segment", ())),
+        audio=next((_part("audio", file) for file in entry.files.get("sound", ())), None),
+        notes=entry.notes,
+    )
+
+
+def _make(plan: MediaPlan, writer: EntryWriter) -> None:
+    if plan.whole_audio:
+        writer.add("sound", *_WAV, encode_wav(read_audio(_sound_source(plan))))
+    if plan.frames:
+        _make_frames(plan, writer)
+
+
+def _make_frames(plan: MediaPlan, writer: EntryWriter) -> None:
+    if plan.video is None:
+        raise MediaError("frames were asked for, but there is no video file")
+    facts = video_facts(plan.video)
+    planned = plan_frames(plan.frame_plan, frames=facts.frames, fps=facts.fps, max_frames=plan.max_frames)
+    indices, timestamps = planned.indices, planned.timestamps
+    if plan.segments:
+        sound = read_audio(_sound_source(plan))
+        cuts = plan_audio(
+            plan.frame_plan, timestamps=timestamps, duration=facts.duration_s, samples=len(sound)
+        )
+        if not cuts:
+            raise MediaError(f"{_sound_source(plan)}: too short to cut; fetch the file again")
+        if len(cuts) < len(indices):
+            lost = len(indices) - len(cuts)
+            writer.notes.append(
+                f"the sound is shorter than the picture: {lost} frames without sound left out"
+            )
+            indices, timestamps = indices[: len(cuts)], timestamps[: len(cuts)]
+        for timestamp, cut in zip(timestamps, cuts, strict=True):
+            writer.add("segment", *_WAV, encode_wav(_cut(sound, cut)), timestamp)
+    suffix, mime = image_suffix_and_mime(plan.image)
+    damaged = repeated = 0
+    pictures = decode_frames(plan.video, indices)
+    for index, timestamp, picture in zip(indices, timestamps, pictures, strict=True):
+        writer.add("frame", suffix, mime, encode_image(picture.rgb, plan.image), timestamp)
+        damaged += picture.damaged
+        repeated += picture.number < index
+    if repeated:
+        writer.notes.append(
+            "the video ends before its header says: the last picture stands for the missing one"
+        )
+    if damaged:
+        writer.notes.append("the decoder concealed errors in some pictures")
+
+
+def _cut(sound: npt.NDArray[np.float32], cut: AudioCut) -> npt.NDArray[np.float32]:
+    import numpy as np
+
+    return np.concatenate([sound[cut.start : cut.end], np.zeros(cut.pad, dtype=np.float32)])
+
+
+def _sound_source(plan: MediaPlan) -> Path:
+    source = plan.audio or plan.video
+    if source is None:
+        raise MediaError("sound was asked for, but there is neither an audio nor a video file")
+    return source
+
+
+def _check_sources(plan: MediaPlan) -> None:
+    if plan.video is not None:
+        video_facts(plan.video)
+    if plan.audio is not None and probe(plan.audio).audio is None:
+        raise MediaError(f"{plan.audio}: no audio track in it; fetch the file again")
+
+
+def _description(plan: MediaPlan) -> dict[str, Any]:
+    """Everything that shapes the files: the sources' content and the settings, not the sources' names."""
+    settings = asdict(plan)
+    sources = {role: settings.pop(role) for role in ("video", "audio")}
+    identities = {role: source_identity(path) if path else None for role, path in sources.items()}
+    return {"sources": identities, "settings": settings}
+
+
+def _versions() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in ("av", "pillow")}
+
+
+def _part(kind: Any, file: CachedFile) -> MediaPart:
+    return MediaPart(kind, file.path, file.mime, file.sha256, file.timestamp)

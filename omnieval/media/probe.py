@@ -1,0 +1,98 @@
+"""What a media file says of itself, read from its headers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omnieval.errors import MediaError
+from omnieval.media.open import open_media
+
+if TYPE_CHECKING:
+    from av.audio.stream import AudioStream
+    from av.container import InputContainer
+    from av.video.stream import VideoStream
+
+
+@dataclass(frozen=True, slots=True)
+class VideoFacts:
+    """frames: the header's count; where it has none, floor(duration * fps), as the references do, or a
+    real count. fps: average rate. width, height: coded, before rotation. duration_s: frames / fps."""
+
+    frames: int
+    fps: float
+    width: int
+    height: int
+    codec: str
+
+    @property
+    def duration_s(self) -> float:
+        return self.frames / self.fps
+
+
+@dataclass(frozen=True, slots=True)
+class AudioFacts:
+    """duration_s is None where the file does not say."""
+
+    codec: str
+    rate_hz: int
+    channels: int
+    duration_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MediaProbe:
+    """The first video and the first audio track; None where there is none."""
+
+    video: VideoFacts | None
+    audio: AudioFacts | None
+
+
+def probe(path: Path) -> MediaProbe:
+    """Read a file's headers. Raises MediaError when it is missing, empty or no media."""
+    with open_media(path) as container:
+        video = container.streams.video[0] if container.streams.video else None
+        audio = container.streams.audio[0] if container.streams.audio else None
+        if video is None and audio is None:
+            raise MediaError(f"{path}: neither a video nor an audio track in it; fetch it again")
+        return MediaProbe(
+            video=_video_facts(path, container, video) if video else None,
+            audio=_audio_facts(container, audio) if audio else None,
+        )
+
+
+def video_facts(path: Path) -> VideoFacts:
+    """The video track's facts. Raises MediaError when there is no video track."""
+    facts = probe(path).video
+    if facts is None:
+        raise MediaError(
+            f"{path}: no video track, but the recipe needs pictures; set input_mode=audio or fetch it"
+        )
+    return facts
+
+
+def _video_facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoFacts:
+    fps = float(stream.average_rate or stream.guessed_rate or 0)
+    duration_s = _duration_s(container, stream)
+    frames = stream.frames
+    if frames < 1 and duration_s and fps > 0:
+        frames = math.floor(duration_s * fps)
+    if frames < 1:
+        frames = sum(1 for packet in container.demux(stream) if packet.size)
+    if frames < 1:
+        raise MediaError(f"{path}: the video track holds no frame; fetch the file again")
+    context = stream.codec_context
+    return VideoFacts(frames, fps if fps > 0 else 1.0, context.width, context.height, context.name)
+
+
+def _audio_facts(container: InputContainer, stream: AudioStream) -> AudioFacts:
+    context = stream.codec_context
+    return AudioFacts(context.name, context.sample_rate, context.channels, _duration_s(container, stream))
+
+
+def _duration_s(container: InputContainer, stream: VideoStream | AudioStream) -> float | None:
+    if stream.duration is not None and stream.time_base is not None:
+        return float(stream.duration * stream.time_base)
+    return container.duration / 1_000_000 if container.duration else None

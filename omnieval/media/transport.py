@@ -1,0 +1,160 @@
+"""How media parts reach a model server: by path, inside the request, or over a small file server."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import mimetypes
+import os
+import re
+import secrets
+import socket
+import threading
+from collections.abc import Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from urllib.parse import urlsplit
+
+from omnieval.errors import ConfigError
+from omnieval.types import MediaPart
+
+
+def file_url(part: MediaPart) -> str:
+    """`file:///absolute/path`, percent-encoded; the server must share the disk and allow the folder."""
+    return part.path.resolve().as_uri()
+
+
+def inline_url(part: MediaPart) -> str:
+    """`data:{mime};base64,...` with the file's content."""
+    return f"data:{part.mime};base64,{base64.b64encode(part.path.read_bytes()).decode('ascii')}"
+
+
+def allowed_media_path(folders: Sequence[Path]) -> Path:
+    """The smallest folder that covers all given ones, resolved: for `--allowed-local-media-path`."""
+    return Path(os.path.commonpath([folder.resolve() for folder in folders]))
+
+
+def is_local(base_url: str) -> bool:
+    """Whether a server's URL names this machine (loopback, or an address of one of its interfaces)."""
+    host = urlsplit(base_url).hostname or ""
+    try:
+        addresses = {info[4][0] for info in socket.getaddrinfo(host, None)}
+    except OSError:
+        return False
+    return bool(addresses) and all(_is_own_address(str(address)) for address in addresses)
+
+
+def _is_own_address(address: str) -> bool:
+    """An address is ours when a socket can be bound to it."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((address, 0))
+        except OSError:
+            return False
+    return True
+
+
+class FileServer:
+    """Serves media parts over HTTP, each under a path that cannot be guessed.
+
+    A URL carries the file's path with a signature made from a secret of this object, so that only URLs
+    which `url` made are served, and nothing has to be remembered. host, port: where to listen (port 0
+    picks a free one). public_url: base URL under which the model server reaches it, when that differs.
+    Use it as a context manager. Raises ConfigError when the address cannot be bound.
+    """
+
+    def __init__(self, host: str = "127.0.0.1", port: int = 0, *, public_url: str | None = None) -> None:
+        self._secret = secrets.token_bytes(32)
+        try:
+            self._server = ThreadingHTTPServer((host, port), _handler(self._secret))
+        except OSError as error:
+            raise ConfigError(
+                f"transport http: cannot listen on {host}:{port}: {error.strerror or error}; "
+                "set transport.host and transport.port to a free address of this machine"
+            ) from error
+        self._server.daemon_threads = True
+        self.base_url = (public_url or f"http://{host}:{self._server.server_port}").rstrip("/")
+        self._thread = threading.Thread(target=self._server.serve_forever, name="media-server", daemon=True)
+
+    def url(self, part: MediaPart) -> str:
+        """The URL of a part; the same file always gets the same one."""
+        path = part.path.resolve()
+        encoded = base64.urlsafe_b64encode(os.fsencode(path)).decode("ascii")
+        return f"{self.base_url}/{_signature(self._secret, encoded)}/{encoded}{path.suffix}"
+
+    def __enter__(self) -> FileServer:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def _signature(secret: bytes, encoded_path: str) -> str:
+    return hmac.new(secret, encoded_path.encode(), hashlib.sha256).hexdigest()[:40]
+
+
+def _signed_path(secret: bytes, route: str) -> Path | None:
+    """The file that a URL's path stands for, or None when we did not make that URL."""
+    signature, _, name = route.lstrip("/").partition("/")
+    encoded = name.partition(".")[0]
+    if not hmac.compare_digest(signature.encode(), _signature(secret, encoded).encode()):
+        return None
+    return Path(os.fsdecode(base64.urlsafe_b64decode(encoded)))
+
+
+def _handler(secret: bytes) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+            self._answer(with_body=True)
+
+        def do_HEAD(self) -> None:  # noqa: N802 - the name that http.server calls
+            self._answer(with_body=False)
+
+        def log_message(self, *_: object) -> None:
+            """Stay silent: only the command line prints."""
+
+        def _answer(self, *, with_body: bool) -> None:
+            path = _signed_path(secret, urlsplit(self.path).path)
+            try:
+                content = path.read_bytes() if path is not None else None
+            except OSError:
+                content = None
+            if content is None or path is None:
+                self.send_response(404)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
+            start, end = _range(self.headers.get("Range"), len(content))
+            self.send_response(206 if (start, end) != (0, len(content)) else 200)
+            self.send_header("Content-Type", mimetypes.guess_type(path.name)[0] or "application/octet-stream")
+            self.send_header("Accept-Ranges", "bytes")
+            self.send_header("Content-Length", str(end - start))
+            if (start, end) != (0, len(content)):
+                self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(content)}")
+            self.end_headers()
+            if with_body:
+                self.wfile.write(content[start:end])
+
+    return Handler
+
+
+def _range(header: str | None, size: int) -> tuple[int, int]:
+    """(start, end) of a single satisfiable byte range, else the whole file."""
+    match = re.fullmatch(r"bytes=(\d*)-(\d*)", header or "")
+    if match is None or not any(match.groups()):
+        return 0, size
+    first, last = match.groups()
+    if not first:
+        return max(0, size - int(last)), size
+    end = min(int(last) + 1, size) if last else size
+    return (int(first), end) if int(first) < end else (0, size)
