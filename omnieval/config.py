@@ -127,6 +127,8 @@ class RunConfig(Strict):
                 "the URL carries a user name or password, which would be stored with the run; "
                 "put the secret into an environment variable and name it with --api-key-env"
             )
+        if url.query or url.fragment:
+            raise ValueError(f"the URL must end with its path, such as /v1, found {value!r}")
         return value.rstrip("/")
 
     @field_validator("data", "runs_dir", "cache_dir")

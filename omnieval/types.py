@@ -32,7 +32,8 @@ class Failure:
     """Why one try at one sample gave no answer.
 
     `kind` is one of `FAILURE_KINDS`; `retryable` says whether the same request may succeed later;
-    `status` is the HTTP status where there was one; `hint` is the next step for the user.
+    `status` is the HTTP status where there was one; `hint` is the next step for the user;
+    `retry_after_s` is the wait that the server asked for.
     """
 
     kind: str
@@ -40,6 +41,7 @@ class Failure:
     retryable: bool = False
     status: int | None = None
     hint: str | None = None
+    retry_after_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

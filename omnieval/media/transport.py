@@ -114,10 +114,10 @@ def _handler(secret: bytes) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+        def do_GET(self) -> None:
             self._answer(with_body=True)
 
-        def do_HEAD(self) -> None:  # noqa: N802 - the name that http.server calls
+        def do_HEAD(self) -> None:
             self._answer(with_body=False)
 
         def log_message(self, *_: object) -> None:

@@ -1,0 +1,176 @@
+"""What a server's refusal means: its status and message to a Failure with the next step.
+
+Messages were seen on vLLM 0.30 to 0.32; others fall back on the status alone. A status is not enough:
+vLLM answers 500 to a media path that it may not read, which no retry heals.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from omnieval.types import Failure
+
+_SHOWN_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    pattern: re.Pattern[str]
+    kind: str
+    hint: str
+    retryable: bool = False
+
+
+def _meaning(pattern: str, kind: str, hint: str, *, retryable: bool = False) -> _Meaning:
+    return _Meaning(re.compile(pattern, re.IGNORECASE), kind, hint, retryable)
+
+
+_MEANINGS = (
+    _meaning(
+        r"without --allowed-local-media-path|must be a subpath of",
+        "configuration",
+        "start the server with --allowed-local-media-path on the folder that this program prints, or use "
+        "--transport inline",
+    ),
+    _meaning(
+        r"No such file or directory",
+        "configuration",
+        "the server does not see this machine's files; use --transport inline, or http",
+    ),
+    _meaning(
+        r"At most \d+ (image|audio|video)",
+        "configuration",
+        'raise the server\'s --limit-mm-per-prompt, for example \'{"image": 64, "audio": 64}\'',
+    ),
+    _meaning(
+        r"maximum context length|max_tokens.*too large|longer than the maximum model length|max_model_len",
+        "configuration",
+        "raise the server's --max-model-len, or lower max_frames or decode.max_tokens",
+    ),
+    _meaning(
+        r"trust.request.mm.kwargs|mm_processor_kwargs|media_io_kwargs",
+        "configuration",
+        "start the server with --trust-request-mm-kwargs, or send none: "
+        "--set extra_body.mm_processor_kwargs=null",
+    ),
+    _meaning(
+        r"does not exist.*(valid aliases|model)|model .*(does not exist|not found)",
+        "configuration",
+        "name a model that the server has, with --model",
+    ),
+    _meaning(
+        r"is not a multimodal model|does not support (image|audio|video)",
+        "configuration",
+        "the model cannot take this kind of media; check the deployment, or change input_mode",
+    ),
+    _meaning(
+        r"failed to (load|decode) (image|audio|video)|cannot identify image|non-base64 digit"
+        r"|invalid or corrupted (audio|image|video)",
+        "sample",
+        "the server cannot decode this sample's media; look at the files",
+    ),
+    _meaning(
+        r"resource_exhausted|too many requests|overloaded|queue is full",
+        "busy",
+        "lower --concurrency",
+        retryable=True,
+    ),
+    _meaning(
+        r"engine ?core|enginedead|engine (process|is dead|died)|cuda error|npu error|out of memory",
+        "server",
+        "the engine failed; look at the server's log and restart it",
+        retryable=True,
+    ),
+)
+
+_BY_STATUS: Mapping[int, tuple[str, str, bool]] = {
+    401: ("configuration", "set OPENAI_API_KEY, or name the variable with --api-key-env", False),
+    403: ("configuration", "set OPENAI_API_KEY, or name the variable with --api-key-env", False),
+    404: ("configuration", "check --base-url (it usually ends with /v1) and --model", False),
+    405: ("configuration", "check --base-url (it usually ends with /v1)", False),
+    408: ("timeout", "raise the proxy's or the server's time limit", True),
+    413: ("configuration", "raise the proxy's body limit, or use --transport file or http", False),
+    429: ("busy", "lower --concurrency", True),
+    503: ("busy", "the server is overloaded or not ready", True),
+    529: ("busy", "the server is overloaded", True),
+}
+
+
+def classify(
+    status: int | None, message: str, *, retry_after: str | None = None, secret: str | None = None
+) -> Failure:
+    """The Failure for a refusal.
+
+    status: HTTP status, or None for an error inside a stream. message: what the server says. retry_after:
+    the header of that name. secret: replaced wherever the message repeats it.
+    """
+    shown = shorten(redact(message, secret))
+    prefix = f"HTTP {status}: " if status is not None else "error in the stream: "
+    wait_s = _seconds(retry_after)
+    for meaning in _MEANINGS:
+        if meaning.pattern.search(message):
+            return Failure(
+                meaning.kind, prefix + shown, meaning.retryable, status, meaning.hint, retry_after_s=wait_s
+            )
+    kind, hint, retryable = _by_status(status)
+    return Failure(kind, prefix + shown, retryable, status, hint, retry_after_s=wait_s)
+
+
+def message_of(body: bytes | str) -> str:
+    """The human part of an error body: an OpenAI or FastAPI error object, a page's title, or the text."""
+    text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
+    try:
+        content: Any = json.loads(text)
+    except ValueError:
+        title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+        return f"a web page: {title.group(1).strip()}" if title else text.strip() or "(empty body)"
+    return message_in(content)
+
+
+def message_in(content: Any) -> str:
+    """The message of a decoded error object, or its JSON."""
+    if isinstance(content, Mapping):
+        for key in ("error", "message", "detail", "msg"):
+            if content.get(key):
+                return message_in(content[key])
+    if isinstance(content, str):
+        return content
+    return json.dumps(content, ensure_ascii=False)
+
+
+def redact(text: str, secret: str | None) -> str:
+    """The text without the secret."""
+    return text.replace(secret, "***") if secret else text
+
+
+def shorten(text: str) -> str:
+    """At most a few lines' worth of a message, the middle left out."""
+    flat = " ".join(text.split())
+    if len(flat) <= _SHOWN_CHARACTERS:
+        return flat
+    half = _SHOWN_CHARACTERS // 2
+    return f"{flat[:half]} ... {flat[-half:]}"
+
+
+def _by_status(status: int | None) -> tuple[str, str | None, bool]:
+    if status is None:
+        return "server", "look at the server's log", True
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if status >= 500:
+        return "server", "look at the server's log", True
+    if 300 <= status < 400:
+        return "configuration", "the address redirects; give the final one with --base-url", False
+    return "sample", None, False
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """Retry-After in seconds; the date form, which model servers do not send, is left out."""
+    try:
+        return max(0.0, float(retry_after)) if retry_after is not None else None
+    except ValueError:
+        return None
