@@ -1,0 +1,29 @@
+"""Fixtures that several kinds of tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.server import Exchange, FaultServer
+
+
+async def answer_by_prompt(exchange: Exchange) -> None:
+    """A deterministic model: the letter depends on the length of the prompt alone."""
+    prompt = exchange.body["messages"][-1]["content"][-1]["text"]
+    await exchange.answer("ABCD"[len(prompt) % 4])
+
+
+@pytest.fixture
+def server() -> Iterator[FaultServer]:
+    """A fake model server with a deterministic model."""
+    with FaultServer(answer_by_prompt) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One media cache for a whole test process, so that the sample is decoded once."""
+    return tmp_path_factory.mktemp("media-cache")
