@@ -188,7 +188,8 @@ class OpenAIChat:
         while True:
             try:
                 if answer.finished:
-                    data = await asyncio.wait_for(anext(events, None), _AFTER_FINISH_S)
+                    async with asyncio.timeout(_AFTER_FINISH_S):
+                        data = await anext(events, None)
                 elif answer.began:
                     data = await self._until_next_chunk(anext(events, None))
                 else:
@@ -279,7 +280,8 @@ class OpenAIChat:
 
 async def _within(step: Any, limit_s: float, failure: Failure) -> Any:
     try:
-        return await asyncio.wait_for(step, limit_s)
+        async with asyncio.timeout(limit_s):
+            return await step
     except TimeoutError:
         raise _TryError(failure) from None
 

@@ -81,5 +81,10 @@ class Preparer:
         if running is None:
             running = asyncio.get_running_loop().run_in_executor(self._pool, self._prepare_media, plan)
             self._running[plan] = running
-            running.add_done_callback(lambda _: self._running.pop(plan, None))
+            running.add_done_callback(lambda done: self._forget(plan, done))
         return await asyncio.shield(running)
+
+    def _forget(self, plan: MediaPlan, done: asyncio.Future[PreparedMedia]) -> None:
+        self._running.pop(plan, None)
+        if not done.cancelled():
+            done.exception()  # looked at here, since after a stop nobody may be waiting for it

@@ -85,9 +85,7 @@ class Runner:
             if not self._stop.is_set():
                 raise
         finally:
-            for task in (reaper, *tasks):
-                task.cancel()
-            await asyncio.gather(reaper, *tasks, return_exceptions=True)
+            await _end([reaper, *tasks])
         if self._refused is not None:
             return RunEnd("refused", self._refused)
         return RunEnd("finished" if self._progress.done == len(samples) else "interrupted")
@@ -151,7 +149,8 @@ class Runner:
             if wait_s is None:
                 return response
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), wait_s)
+                async with asyncio.timeout(wait_s):
+                    await self._stop.wait()
             if self._stop.is_set():
                 return None
             attempt += 1
@@ -179,3 +178,13 @@ class Runner:
         if self._retry.stop_after and self._failed_in_row >= self._retry.stop_after and self._refused is None:
             self._refused = failure
             self.stop()
+
+
+async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel tasks until they have ended: library code may swallow a single cancellation."""
+    pending = {task for task in tasks if not task.done()}
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=1.0)
+    await asyncio.gather(*tasks, return_exceptions=True)
