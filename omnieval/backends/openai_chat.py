@@ -118,9 +118,7 @@ class OpenAIChat:
         names = [str(entry.get("id")) for entry in listed]
         if self._model is None:
             if len(names) != 1:
-                raise BackendError(
-                    f"{self._base_url} serves {len(names)} models, choose with --model: {names}"
-                )
+                raise BackendError(f"{self._base_url} serves {len(names)} models, give --model: {names}")
             self._model = names[0]
         if self._model not in names:
             raise BackendError(f"{self._base_url} has no model {self._model!r}{suggest(self._model, names)}")

@@ -17,9 +17,9 @@ from omnieval.engine.prepare import Preparer
 from omnieval.engine.progress import Listener
 from omnieval.engine.runner import RunEnd, Runner
 from omnieval.engine.signals import run_to_end, stop_on_signals
-from omnieval.media import transport
 from omnieval.media.cache import MediaCache, default_cache_dir
 from omnieval.media.prepare import prepare_media
+from omnieval.media.transport import FileServer, allowed_media_path, file_url, inline_url, is_local
 from omnieval.runlog import Run, RunWriter
 from omnieval.scoring.choice import score_choice
 from omnieval.types import Backend, MediaUrl, Response, Sample
@@ -60,7 +60,7 @@ def execute(
         with _media_url(config) as (kind, media_url):
             backend: Backend = BACKENDS.load(config.backend)(config, BackendContext(media_url, api_key))
             if kind == "file" and backend.capabilities.needs_transport:
-                folder = transport.allowed_media_path(benchmark.media_folders(dataset, cache.root))
+                folder = allowed_media_path(benchmark.media_folders(dataset, cache.root))
                 notify(f"media go as file:// paths; the server needs --allowed-local-media-path {folder}")
             try:
                 facts = await backend.check()
@@ -130,11 +130,11 @@ def _media_url(config: RunConfig) -> Iterator[tuple[str, MediaUrl]]:
     """(kind of transport, the function that makes a part's URL)."""
     kind = config.transport.kind
     if kind == "auto":
-        local = config.base_url is not None and transport.is_local(config.base_url)
+        local = config.base_url is not None and is_local(config.base_url)
         kind = "file" if local else "inline"
     if kind == "http":
         settings = config.transport
-        with transport.FileServer(settings.host, settings.port, public_url=settings.public_url) as server:
+        with FileServer(settings.host, settings.port, public_url=settings.public_url) as server:
             yield kind, server.url
     else:
-        yield kind, transport.file_url if kind == "file" else transport.inline_url
+        yield kind, file_url if kind == "file" else inline_url

@@ -130,6 +130,14 @@ class FaultServer:
         """Set an event that a script waits for."""
         self._loop.call_soon_threadsafe(event.set)
 
+    def wait_until_idle(self) -> None:
+        """Block until every connection is closed."""
+        self._call(self._idle())
+
+    async def _idle(self) -> None:
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
     def _call(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=30)
 
