@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 def show(report: Report, console: Console) -> None:
     """Print the report. Text from the model or the data set is never read as markup."""
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
@@ -21,7 +22,7 @@ def show(report: Report, console: Console) -> None:
     for line in status(report):
         console.print(Text(line, style="bold yellow"))
     for table in tables(report):
-        grid = Table(title=table.title, title_justify="left", title_style="bold")
+        grid = Table(title=table.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
         for position, column in enumerate(table.columns):
             numeric = position in table.numeric
             grid.add_column(
