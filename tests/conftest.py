@@ -6,8 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.faults.server import Exchange, FaultServer
+
+# Machines that run tests are slow at times; a property is about results, not about time.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 
 async def answer_by_prompt(exchange: Exchange) -> None:

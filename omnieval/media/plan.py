@@ -67,17 +67,15 @@ def plan_audio(plan: str, *, timestamps: Sequence[float], duration: float, sampl
     return _sampler(plan).cuts(timestamps, duration, samples)
 
 
-def _spaced(duration: float) -> list[float]:
-    return [round(i * _GRID_S, 1) for i in range(int(duration / _GRID_S))]
+def _grid_time(number: int) -> float:
+    return round(number * _GRID_S, 1)
 
 
 def _minicpm_timestamps(duration: float, max_frames: int) -> Sequence[float]:
     if duration <= max_frames:
         return range(max(1, math.ceil(duration)))
-    grid = _spaced(duration)
-    last = len(grid) - 1
-    picks = [_linspace_int(last, max_frames, i) for i in range(max_frames)]
-    return [grid[pick] for pick in picks]
+    last = int(duration / _GRID_S) - 1
+    return [_grid_time(_linspace_int(last, max_frames, i)) for i in range(max_frames)]
 
 
 def _linspace_int(last: int, count: int, i: int) -> int:
@@ -90,9 +88,8 @@ def _linspace_int(last: int, count: int, i: int) -> int:
 def _omnievalkit_timestamps(duration: float, max_frames: int) -> Sequence[float]:
     if duration <= max_frames:
         return range(max(1, int(duration)))
-    grid = _spaced(duration)
-    gap = len(grid) / max_frames
-    return [grid[int(i * gap + gap / 2)] for i in range(max_frames)]
+    gap = int(duration / _GRID_S) / max_frames
+    return [_grid_time(int(i * gap + gap / 2)) for i in range(max_frames)]
 
 
 def _minicpm_cuts(timestamps: Sequence[float], duration: float, samples: int) -> list[AudioCut]:
@@ -106,7 +103,7 @@ def _minicpm_cuts(timestamps: Sequence[float], duration: float, samples: int) ->
 
 
 def _omnievalkit_cuts(timestamps: Sequence[float], _duration: float, samples: int) -> list[AudioCut]:
-    bounds = _between(timestamps, samples / AUDIO_RATE_HZ)
+    bounds = _between(timestamps, math.inf)
     cuts = [AudioCut(*_bounds(start_s, end_s, samples)) for start_s, end_s in bounds]
     return [cut for cut in cuts if cut.end > cut.start]
 
@@ -116,7 +113,7 @@ def _between(timestamps: Sequence[float], end: float) -> list[tuple[float, float
 
 
 def _bounds(start_s: float, end_s: float, samples: int) -> tuple[int, int]:
-    return int(start_s * AUDIO_RATE_HZ), min(int(end_s * AUDIO_RATE_HZ), samples)
+    return int(start_s * AUDIO_RATE_HZ), int(min(end_s * AUDIO_RATE_HZ, samples))
 
 
 @dataclass(frozen=True, slots=True)
