@@ -108,13 +108,14 @@ def run(
         raise ConfigError("name a recipe, for example `omnieval run daily-omni`, or --resume a run directory")
     else:
         config = api.configure(recipe, overrides, sample=sample)
+    from omnieval.parsing import visible
     from omnieval.progress_display import progress_display
 
     console = _console()
     with progress_display(console) as listener:
         execution = api.execute_and_score(
             config, out=out, api_key=_api_key(config.api_key_env, api_key_env), listener=listener,
-            notify=lambda line: console.print(line, style="dim", markup=False, highlight=False),
+            notify=lambda line: console.print(visible(line), style="dim", markup=False, highlight=False, soft_wrap=True),
         )  # fmt: skip
     _conclude(execution, console)
 

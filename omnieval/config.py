@@ -131,10 +131,15 @@ class RunConfig(Strict):
             raise ValueError(f"the URL must end with its path, such as /v1, found {value!r}")
         return value.rstrip("/")
 
-    @field_validator("data", "runs_dir", "cache_dir")
+    @field_validator("data", "cache_dir")
     @classmethod
     def _absolute(cls, value: Path | None) -> Path | None:
         return None if value is None else value.expanduser().absolute()
+
+    @field_validator("runs_dir")
+    @classmethod
+    def _expanded(cls, value: Path) -> Path:
+        return value.expanduser()
 
     def flat(self) -> dict[str, Any]:
         """All keys as a recipe would write them, JSON-ready, benchmark settings beside the others."""
@@ -207,7 +212,7 @@ def assign(values: dict[str, Any], dotted_key: str, value: Any) -> None:
     values[last] = value
 
 
-def environment_paths(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
+def environment_paths(environ: Mapping[str, str]) -> dict[str, str]:
     """The path settings that the environment gives."""
     return {key: environ[name] for name, key in PATH_VARIABLES.items() if environ.get(name)}
 
@@ -225,7 +230,10 @@ def resolve(
     overrides: (dotted key, value) pairs, later ones win.
     Raises ConfigError that names the key and, for an unknown one, the nearest known key.
     """
-    values = environment_paths(environ) | json.loads(json.dumps(dict(recipe), default=str))
+    values: dict[str, Any] = json.loads(json.dumps(dict(recipe), default=str))
+    for key, path in environment_paths(environ).items():
+        if values.get(key) is None:
+            values[key] = path
     for key, value in overrides:
         assign(values, key, value)
     benchmark = values.get("benchmark")

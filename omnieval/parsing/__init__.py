@@ -2,7 +2,7 @@
 
 from omnieval.parsing.letter import RULES, ParsedLetter, parse_letter
 from omnieval.parsing.options import gold_letter, lettered, relabelled, split_label
-from omnieval.parsing.unicode import well_formed
+from omnieval.parsing.unicode import visible, well_formed
 
 __all__ = [
     "RULES",
@@ -12,5 +12,6 @@ __all__ = [
     "parse_letter",
     "relabelled",
     "split_label",
+    "visible",
     "well_formed",
 ]

@@ -1,4 +1,4 @@
-"""Text that can be written as UTF-8, whatever came in."""
+"""Text that can be written to a file and shown on a terminal, whatever came in."""
 
 from __future__ import annotations
 
@@ -12,3 +12,8 @@ def well_formed(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def visible(text: str) -> str:
+    """The text with control characters, which could steer a terminal, as U+FFFD; line ends stay."""
+    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from omnieval.parsing import visible
 from omnieval.report.build import Report
 from omnieval.report.tables import headline, status, tables
 
@@ -12,15 +13,15 @@ if TYPE_CHECKING:
 
 
 def show(report: Report, console: Console) -> None:
-    """Print the report. Text from the model or the data set is never read as markup."""
+    """Print the report. Text from the model or the data set is neither markup nor a terminal command."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    console.print(Text(headline(report), style="bold"))
+    console.print(Text(visible(headline(report)), style="bold"))
     console.print(Text(f"parser {report.parser} · run {report.run['directory']}", style="dim"))
     for line in status(report):
-        console.print(Text(line, style="bold yellow"))
+        console.print(Text(visible(line), style="bold yellow"))
     for table in tables(report):
         grid = Table(title=table.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
         for position, column in enumerate(table.columns):
@@ -32,7 +33,7 @@ def show(report: Report, console: Console) -> None:
                 no_wrap=numeric,
             )
         for row in table.rows:
-            grid.add_row(*(Text(cell) for cell in row))
+            grid.add_row(*(Text(visible(cell)) for cell in row))
         console.print(grid)
     for note in report.notes:
-        console.print(Text(f"note: {note}"))
+        console.print(Text(visible(f"note: {note}")))

@@ -1,0 +1,60 @@
+"""The bundled recipes hold every knob, and differ where they say so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from omnieval import api
+from omnieval.benchmarks.daily_omni import Settings
+from omnieval.config import RunConfig, differences
+from omnieval.errors import ConfigError
+from omnieval.recipe_files import find_recipe, recipe_folder, recipe_names
+from omnieval.report.reference import load_references
+
+# Given on the command line or by the environment, hence not part of a recipe.
+NOT_IN_RECIPES = {"recipe", "task", "data", "runs_dir", "cache_dir"}
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_key_is_there_and_resolves(name: str) -> None:
+    values = yaml.safe_load(find_recipe(name).read_text())
+    assert set(values) == (set(RunConfig.model_fields) | set(Settings.model_fields)) - NOT_IN_RECIPES
+    config = api.configure(name)
+    assert config.recipe == name
+    for section in ("decode", "select", "timeouts", "retry", "transport", "image"):
+        assert set(values[section]) == set(config.flat()[section])
+
+
+def test_the_two_settings_of_daily_omni_differ_in_plan_and_prompt_only() -> None:
+    first, second = (api.configure(name).measured() for name in ("daily-omni", "daily-omni-omnievalkit"))
+    assert differences(first, second) == [
+        'plan: "minicpm" -> "omnievalkit"',
+        'prompt: "official" -> "omnievalkit"',
+    ]
+
+
+def test_a_recipe_is_found_by_name_or_path_and_a_wrong_name_suggests_the_right_one(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("benchmark: daily-omni\nmax_frames: 5\n")
+    assert api.configure(mine).flat()["max_frames"] == 5
+    assert api.configure(str(mine)).recipe == "mine"
+    with pytest.raises(ConfigError, match="did you mean 'daily-omni'"):
+        find_recipe("dailyomni")
+    with pytest.raises(ConfigError, match="no such recipe file"):
+        find_recipe("missing/one.yaml")
+
+
+def test_the_reference_counts_add_up() -> None:
+    table = load_references("daily-omni")
+    assert table is not None
+    exact = [result for result in table.results if result.correct is not None]
+    assert [round(result.accuracy, 4) for result in exact] == [0.7828]
+    for result in exact:
+        for groups in result.groups.values():
+            assert sum(correct for correct, _ in groups.values()) == result.correct
+            assert sum(total for _, total in groups.values()) == result.total
+    assert load_references("no-such-benchmark") is None
+    assert (recipe_folder() / "reference").is_dir()

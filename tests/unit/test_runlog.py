@@ -1,0 +1,196 @@
+"""A run directory holds whole lines only, whatever happens to the process or the disk."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from omnieval.errors import ConfigError, ScoringError, StorageError
+from omnieval.runlog import PlannedSample, Run, RunWriter
+from omnieval.runlog.files import LineLog, read_lines, replace_json
+from omnieval.runlog.schema import from_line, to_line
+from omnieval.runlog.store import exists, new_directory
+from omnieval.types import Failure, Response, Sample, Score, Timing, Usage
+
+SAMPLE = Sample("s1", "b", "q", ("A", "B"), "A", {"type": "t"}, "c", {"video": Path("v.mp4")}, 0)
+RESPONSE = Response(
+    "s1",
+    text="B\u2028\n",
+    usage=Usage(1, 2, {"image": 3}),
+    timing=Timing(1.5, 0.1, (0.2, 0.3), 0.9),
+    attempt=2,
+)
+INFO = {"config": {"recipe": "r"}}
+
+
+def begin(folder: Path) -> RunWriter:
+    return RunWriter.begin(folder, INFO, [PlannedSample(SAMPLE, selected=True)])
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        PlannedSample(SAMPLE, selected=False),
+        RESPONSE,
+        Response("s2", error=Failure("busy", "m", True, 429, "h", 2.0)),
+        Score("s1", "wrong", answer="B", rule="r", metrics={"accuracy": 0.0}, details={"span": [0, 1]}),
+    ],
+)
+def test_a_record_survives_its_line(record: object) -> None:
+    line = to_line(record)
+    assert line.count(b"\n") == 1
+    assert to_line(from_line(type(record), line)) == line
+
+
+def test_what_was_written_is_read_back(tmp_path: Path) -> None:
+    with begin(tmp_path / "run") as writer:
+        writer.add_response(RESPONSE)
+        writer.add_response(Response("s1", text="later"))
+        writer.add_event("started", detail=1)
+    run = Run.load(tmp_path / "run")
+    assert list(run.samples()) == [PlannedSample(SAMPLE, selected=True)]
+    assert len(list(run.responses())) == 2
+    assert run.last_responses()["s1"].text == "later"
+    assert [event["event"] for event in run.events()] == ["started"]
+
+
+def append_to_log(path: Path) -> LineLog:
+    return LineLog(path)
+
+
+@given(text=st.text(max_size=40), cut=st.integers(0, 400))
+def test_a_torn_end_is_mended_and_whole_lines_stay(
+    text: str, cut: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("log") / "responses.jsonl"
+    written = [to_line(Response(f"s{i}", text=text.encode("utf-8", "replace").decode())) for i in range(3)]
+    whole = b"".join(written)
+    path.write_bytes(whole[: max(0, len(whole) - cut)])
+    before = list(read_lines(path, Response))
+    with LineLog(path) as log:
+        log.append(to_line(Response("new")))
+    after = list(read_lines(path, Response))
+    assert after == [*before, Response("new")]
+    assert len(before) == sum(len(b"".join(written[: i + 1])) - 1 <= len(whole) - cut for i in range(3))
+
+
+def test_a_damaged_line_in_the_middle_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "responses.jsonl"
+    path.write_bytes(to_line(RESPONSE) + b'{"sample_id": \n' + to_line(RESPONSE))
+    with pytest.raises(ScoringError, match=r"responses\.jsonl: line 2 is damaged"):
+        list(read_lines(path, Response))
+
+
+def test_only_one_process_writes_to_a_run(tmp_path: Path) -> None:
+    with begin(tmp_path / "run"), pytest.raises(ConfigError, match="another process is writing"):
+        RunWriter(tmp_path / "run")
+    RunWriter(tmp_path / "run").close()
+
+
+def test_a_directory_with_anything_else_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ConfigError, match=r"not empty \(found notes\.txt\)"):
+        begin(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+KILLED_WHILE_BEGINNING = """
+import os, signal, sys
+from pathlib import Path
+import omnieval.runlog.store as store
+def killed(*arguments):
+    os.kill(os.getpid(), signal.SIGKILL)
+setattr(store, sys.argv[2], killed)
+store.RunWriter.begin(Path(sys.argv[1]), {"config": {}}, [])
+"""
+
+
+@pytest.mark.parametrize("step", ["replace_file", "replace_json", "LineLog"])
+def test_a_run_killed_while_it_began_can_be_begun_again(step: str, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    done = subprocess.run([sys.executable, "-c", KILLED_WHILE_BEGINNING, folder, step], timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    assert not exists(folder)
+    begin(folder).close()
+    assert exists(folder)
+
+
+FILLED_DISK = """
+import resource, signal, sys
+from pathlib import Path
+from omnieval.errors import StorageError
+from omnieval.runlog.files import LineLog
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+log = LineLog(Path(sys.argv[1]))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+for i in range(100):
+    try:
+        log.append(b'{"line": %d, "pad": "%s"}\\n' % (i, b"x" * 90))
+    except StorageError as error:
+        print(i, error)
+        break
+"""
+
+
+def test_a_disk_that_is_full_keeps_whole_lines_and_raises(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    done = subprocess.run(
+        [sys.executable, "-c", FILLED_DISK, path], capture_output=True, text=True, timeout=60
+    )
+    count, message = done.stdout.split(" ", 1)
+    assert str(path) in message
+    lines = path.read_text().splitlines(keepends=True)
+    assert len(lines) == int(count) > 0
+    assert all(json.loads(line)["line"] == i for i, line in enumerate(lines))
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
+
+
+def test_replacing_a_file_keeps_the_old_one_when_it_fails(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    replace_json(path, {"a": 1})
+    with pytest.raises(TypeError):
+        replace_json(path, {"a": object()})
+    assert json.loads(path.read_text()) == {"a": 1}
+    with pytest.raises(StorageError, match="cannot be written"):
+        replace_json(path / "below a file", {})
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "not a run directory"),
+        ("{", "cannot be read as JSON"),
+        ('{"format": 99}', "does not read"),
+        ("[]", "does not"),
+    ],
+)
+def test_what_is_no_run_is_named(content: str | None, words: str, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "run.json").write_text(content)
+    with pytest.raises(ScoringError, match=words):
+        Run.load(tmp_path)
+
+
+def test_a_run_without_report_says_what_to_do(tmp_path: Path) -> None:
+    begin(tmp_path / "run").close()
+    with pytest.raises(ScoringError, match="omnieval score"):
+        Run.load(tmp_path / "run").report()
+
+
+def test_names_of_run_directories_do_not_collide(tmp_path: Path) -> None:
+    import time
+
+    moment = time.gmtime(0)
+    first = new_directory(tmp_path, "r", moment)
+    assert first.name == "19700101-000000-r"
+    first.mkdir()
+    assert new_directory(tmp_path, "r", moment).name == "19700101-000000-r-2"
