@@ -108,15 +108,17 @@ def run(
         raise ConfigError("name a recipe, for example `omnieval run daily-omni`, or --resume a run directory")
     else:
         config = api.configure(recipe, overrides, sample=sample)
-    from omnieval.parsing import visible
     from omnieval.progress_display import progress_display
 
     console = _console()
     with progress_display(console) as listener:
         execution = api.execute_and_score(
-            config, out=out, api_key=_api_key(config.api_key_env, api_key_env), listener=listener,
-            notify=lambda line: console.print(visible(line), style="dim", markup=False, highlight=False, soft_wrap=True),
-        )  # fmt: skip
+            config,
+            out=out,
+            api_key=_api_key(config.api_key_env, api_key_env),
+            listener=listener,
+            notify=lambda line: _print_line(console, line, style="dim"),
+        )
     _conclude(execution, console)
 
 
@@ -212,7 +214,7 @@ def _conclude(execution: Execution, console: Console) -> None:
 
     directory = execution.run.directory
     show(api.load_report(execution.run), console)
-    console.print(f"report: {directory / 'report.md'}", markup=False, highlight=False, soft_wrap=True)
+    _print_line(console, f"report: {directory / 'report.md'}")
     if execution.end.reason == "finished":
         return
     failure = execution.end.failure
@@ -245,6 +247,13 @@ def _api_key(name: str, named_by_user: str | None) -> str | None:
     if named_by_user is not None and not os.environ.get(name):
         raise ConfigError(f"--api-key-env {name}: that environment variable is not set")
     return os.environ.get(name)
+
+
+def _print_line(console: Console, line: str, style: str | None = None) -> None:
+    """One unwrapped line of plain text, so that paths can be copied."""
+    from omnieval.parsing import visible
+
+    console.print(visible(line), style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def _console() -> Console:

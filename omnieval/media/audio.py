@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 def read_audio(path: Path) -> npt.NDArray[np.float32]:
-    """The whole first audio track: [samples], float32 in -1..1, 16 kHz, mono (FFmpeg's resampler).
+    """The whole first audio track: [samples], float32 in -1..1, 16 kHz, mono.
 
-    A track that starts after the file's beginning gets silence before it, so that sample i is at i/16000
-    seconds of the file. Raises MediaError when there is no track or no sound in it.
+    Resampled by FFmpeg; channels are averaged, as the references do (FFmpeg's own down-mix of float sound
+    is louder and would clip). A track that starts after the file's beginning gets silence before it, so
+    that sample i is at i/16000 seconds of the file. Raises MediaError when there is no track or no sound.
     """
     import av
     import numpy as np
@@ -32,18 +33,25 @@ def read_audio(path: Path) -> npt.NDArray[np.float32]:
             )
         stream = container.streams.audio[0]
         stream.codec_context.thread_count = 1
-        resampler = av.AudioResampler(format="flt", layout="mono", rate=AUDIO_RATE_HZ)
+        resampler = av.AudioResampler(format="fltp", layout=stream.layout, rate=AUDIO_RATE_HZ)
         late_s = 0.0
         pieces: list[npt.NDArray[np.float32]] = []
         for frame in container.decode(stream):
             if not pieces:
                 late_s = _late_start_s(frame, container.start_time)
-            pieces += [piece.to_ndarray()[0] for piece in resampler.resample(frame)]
-        pieces += [piece.to_ndarray()[0] for piece in resampler.resample(None)]
+            pieces += [_mono(piece) for piece in resampler.resample(frame)]
+        pieces += [_mono(piece) for piece in resampler.resample(None)]
     if sum(map(len, pieces)) == 0:
         raise MediaError(f"{path}: the audio track is empty; fetch the file again")
     silence = np.zeros(round(late_s * AUDIO_RATE_HZ), dtype=np.float32)
     return np.concatenate([silence, *pieces])
+
+
+def _mono(frame: AudioFrame) -> npt.NDArray[np.float32]:
+    import numpy as np
+
+    mono: npt.NDArray[np.float32] = frame.to_ndarray().mean(axis=0, dtype=np.float32)
+    return mono
 
 
 def _late_start_s(first: AudioFrame, container_start: int | None) -> float:

@@ -1,0 +1,63 @@
+"""Sound is 16 kHz mono, sample i at i/16000 seconds of the file."""
+
+from __future__ import annotations
+
+import io
+import wave
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from omnieval.errors import MediaError
+from omnieval.media.audio import read_audio
+from omnieval.media.encode import encode_wav
+from tests.media_files import make_video, make_wav
+
+
+@pytest.mark.parametrize(
+    ("rate", "channels"), [(16_000, 1), (44_100, 2), (48_000, 2), (8_000, 1), (16_000, 6)]
+)
+def test_any_rate_and_channel_count(rate: int, channels: int, tmp_path: Path) -> None:
+    sound = read_audio(make_wav(tmp_path / "a.wav", seconds=2, rate=rate, channels=channels))
+    assert sound.dtype == np.float32
+    assert abs(len(sound) - 32_000) <= 16
+    spectrum = np.abs(np.fft.rfft(sound[:16_000]))
+    assert abs(int(spectrum.argmax()) - 440) <= 1
+    assert 0.3 < np.abs(sound[4_000:28_000]).max() <= 0.6
+
+
+# The codec removes a tone from the low-frequency channel of 5.1, so that five of six channels carry it.
+@pytest.mark.parametrize(("channels", "amplitude"), [(1, 0.5), (2, 0.5), (6, 0.5 * 5 / 6)])
+def test_channels_are_averaged_and_never_clip(channels: int, amplitude: float, tmp_path: Path) -> None:
+    video = make_video(tmp_path / "v.mp4", seconds=2, audio_seconds=2, audio_channels=channels)
+    sound = read_audio(video)[4_000:28_000]
+    assert np.sqrt(2 * np.mean(sound**2)) == pytest.approx(amplitude, rel=0.05)
+
+
+def test_16_khz_mono_comes_through_unchanged(tmp_path: Path) -> None:
+    path = make_wav(tmp_path / "a.wav", seconds=1)
+    with wave.open(str(path)) as file:
+        pcm = np.frombuffer(file.readframes(file.getnframes()), dtype="<i2")
+    assert np.array_equal(np.round(read_audio(path) * 32768), pcm)
+
+
+def test_sound_that_starts_late_has_silence_before_it(tmp_path: Path) -> None:
+    path = make_video(tmp_path / "late.mkv", seconds=3, audio_seconds=1, audio_start_s=1.5)
+    sound = read_audio(path)
+    assert np.abs(sound[: int(1.4 * 16_000)]).max() < 0.01
+    assert np.abs(sound[int(1.7 * 16_000) : int(2.3 * 16_000)]).max() > 0.3
+
+
+def test_a_track_without_samples_is_an_error(tmp_path: Path) -> None:
+    path = make_wav(tmp_path / "a.wav", seconds=0)
+    with pytest.raises(MediaError, match=r"a\.wav"):
+        read_audio(path)
+
+
+def test_a_wav_is_written_as_the_reference_client_does() -> None:
+    content = encode_wav(np.array([0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.00004], dtype=np.float32))
+    with wave.open(io.BytesIO(content)) as file:
+        assert (file.getframerate(), file.getnchannels(), file.getsampwidth()) == (16_000, 1, 2)
+        pcm = np.frombuffer(file.readframes(99), dtype="<i2")
+    assert pcm.tolist() == [0, 32767, -32767, 32767, -32767, 16383, -1]

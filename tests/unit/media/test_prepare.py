@@ -1,0 +1,107 @@
+"""A plan becomes files: the right frames, the right pieces of sound, once."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from omnieval.errors import MediaError
+from omnieval.media.cache import MediaCache
+from omnieval.media.prepare import prepare_media
+from omnieval.types import ImageEncoding, MediaPlan
+from tests.media_files import frame_number, make_video, make_wav, read_wav
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> MediaCache:
+    return MediaCache(tmp_path / "cache")
+
+
+def plan_for(video: Path | None, audio: Path | None = None, **changes: object) -> MediaPlan:
+    return replace(MediaPlan(video, audio, "minicpm", 64), **changes)
+
+
+def number_in(path: Path) -> int:
+    return frame_number(np.asarray(Image.open(path).convert("RGB")))
+
+
+def test_frames_and_sounds_lie_at_their_timestamps(cache: MediaCache, tmp_path: Path) -> None:
+    video = make_video(tmp_path / "v.mp4", seconds=4.4)
+    media = prepare_media(plan_for(video, make_wav(tmp_path / "a.wav", seconds=4.4)), cache)
+    assert [number_in(part.path) for part in media.frames] == [0, 25, 50, 75, 100]
+    assert [part.timestamp for part in media.frames] == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert [len(read_wav(part.path)) for part in media.segments] == [16_000] * 4 + [6_400]
+    assert {part.mime for part in media.frames} == {"image/jpeg"}
+    assert {part.kind for part in media.segments} == {"audio"}
+    assert media.notes == ()
+
+
+def test_a_wav_of_its_own_is_preferred_to_the_videos_track(cache: MediaCache, tmp_path: Path) -> None:
+    video = make_video(tmp_path / "v.mp4", seconds=2, audio_seconds=2)
+    wav = make_wav(tmp_path / "a.wav", seconds=2, frequency_hz=1000)
+    own, other = (prepare_media(plan_for(video, audio), cache).segments[0].path for audio in (wav, None))
+    peaks = [int(np.abs(np.fft.rfft(read_wav(path))).argmax()) for path in (own, other)]
+    assert abs(peaks[0] - 1000) <= 2
+    assert abs(peaks[1] - 440) <= 2
+
+
+def test_a_sound_shorter_than_the_picture(cache: MediaCache, tmp_path: Path) -> None:
+    video = make_video(tmp_path / "v.mp4", seconds=5)
+    wav = make_wav(tmp_path / "a.wav", seconds=2.5)
+    minicpm = prepare_media(plan_for(video, wav), cache)
+    assert [len(read_wav(part.path)) for part in minicpm.segments] == [16_000, 16_000, 8_000, 1_600, 1_600]
+    assert not read_wav(minicpm.segments[4].path).any()
+    cut = prepare_media(plan_for(video, wav, frame_plan="omnievalkit"), cache)
+    assert [len(read_wav(part.path)) for part in cut.segments] == [16_000, 16_000, 8_000]
+    assert [number_in(part.path) for part in cut.frames] == [0, 25, 50]
+    assert any("2 frames without sound left out" in note for note in cut.notes)
+
+
+def test_frames_alone_and_sound_alone(cache: MediaCache, tmp_path: Path) -> None:
+    video = make_video(tmp_path / "v.mp4", seconds=2, audio_seconds=2)
+    frames = prepare_media(plan_for(video, segments=False), cache)
+    assert len(frames.frames) == 2
+    assert frames.segments == ()
+    sound = prepare_media(plan_for(video, frames=False, segments=False, whole_audio=True), cache)
+    assert sound.frames == ()
+    assert sound.audio is not None
+    assert abs(len(read_wav(sound.audio.path)) - 32_000) < 1_600
+
+
+def test_files_that_are_sent_as_they_are_are_still_looked_at(cache: MediaCache, tmp_path: Path) -> None:
+    broken = tmp_path / "v.mp4"
+    broken.write_text("no video")
+    with pytest.raises(MediaError, match=r"v\.mp4"):
+        prepare_media(plan_for(broken, frames=False, segments=False), cache)
+    good = make_video(tmp_path / "good.mp4", seconds=1)
+    assert prepare_media(plan_for(good, frames=False, segments=False), cache).frames == ()
+
+
+def test_a_video_without_sound_fails_only_where_sound_is_needed(cache: MediaCache, tmp_path: Path) -> None:
+    video = make_video(tmp_path / "silent.mp4", seconds=1)
+    with pytest.raises(MediaError, match=r"silent\.mp4: no audio track.*input_mode=visual"):
+        prepare_media(plan_for(video), cache)
+    assert len(prepare_media(plan_for(video, segments=False), cache).frames) == 1
+
+
+def test_image_settings_are_kept(cache: MediaCache, tmp_path: Path) -> None:
+    video = make_video(tmp_path / "v.mp4", seconds=1, audio_seconds=1, size=(384, 128))
+    sizes = {}
+    for quality, subsampling, layout in ((85, "4:2:0", (2, 2)), (30, "4:2:0", (2, 2)), (85, "4:4:4", (1, 1))):
+        encoding = ImageEncoding("jpeg", quality, subsampling)  # type: ignore[arg-type]
+        path = prepare_media(plan_for(video, image=encoding), cache).frames[0].path
+        sizes[quality, subsampling] = path.stat().st_size
+        image = Image.open(path)
+        assert image.layer[0][1:3] == layout  # type: ignore[attr-defined]
+    assert sizes[30, "4:2:0"] < sizes[85, "4:2:0"]
+    lossless = prepare_media(plan_for(video, image=ImageEncoding("png")), cache).frames[0]
+    assert lossless.mime == "image/png"
+    from omnieval.media.decode import decode_frames
+
+    (picture,) = decode_frames(video, [0])
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(lossless.path.read_bytes()))), picture.rgb)
