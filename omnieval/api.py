@@ -1,7 +1,7 @@
 """The verbs of omnieval for Python: run, resume, load_run, score, load_report.
 
 >>> from omnieval import api
->>> run = api.run("daily-omni", sample=True, backend="chance", select={"limit": 4})
+>>> run = api.run("daily-omni", sample=True, backend="chance", limit=4)
 >>> api.load_report(run).official.total
 4
 """
@@ -32,8 +32,15 @@ from omnieval.runlog.store import REPORT_JSON, REPORT_MD, SCORES
 from omnieval.samples import sample_dir
 from omnieval.scoring.choice import score_choices
 
-# Sections whose keys are free; they are replaced whole, not merged key by key.
+# Mappings whose keys are free; they are replaced whole, not merged key by key.
 _FREE_MAPPINGS = frozenset({"extra_body", "filter"})
+# Short names of settings that lie in a section, for Python and the command line alike.
+SHORT_NAMES: Mapping[str, str] = {
+    "limit": "select.limit",
+    "sample_id": "select.sample_id",
+    "filter": "select.filter",
+    "shuffle_seed": "select.shuffle_seed",
+}
 
 
 def run(
@@ -51,7 +58,8 @@ def run(
     recipe: name of a bundled recipe or path of a file. out: the run directory; one that holds a run of
     the same configuration is continued. sample: use the data that the package carries. api_key: else
     the environment variable that the configuration names. settings: recipe keys; sections may be given
-    as mappings, which are merged key by key (`select={"limit": 10}`).
+    as mappings, which are merged key by key (`decode={"max_tokens": 64}`), and `limit`, `sample_id`,
+    `filter` and `shuffle_seed` stand for those of `select`.
     Returns the run directory, scored. An interrupted run is returned too; its report is not complete.
     Raises ConfigError, DataError, BackendError, StorageError.
     """
@@ -164,8 +172,9 @@ def _rule(benchmark: str, parser: str) -> str:
 
 
 def _flattened(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in settings.items():
-        if isinstance(value, Mapping) and key not in _FREE_MAPPINGS:
+    for name, value in settings.items():
+        key = name if prefix else SHORT_NAMES.get(name, name)
+        if isinstance(value, Mapping) and name not in _FREE_MAPPINGS:
             yield from _flattened(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value

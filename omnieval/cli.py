@@ -83,17 +83,17 @@ def run(
         "base_url": base_url,
         "model": model,
         "backend": backend,
-        "select.limit": limit,
-        "select.sample_id": sample_id or None,
-        "select.filter": _filters(filter_ or []) or None,
-        "select.shuffle_seed": shuffle_seed,
+        "limit": limit,
+        "sample_id": sample_id or None,
+        "filter": _filters(filter_ or []) or None,
+        "shuffle_seed": shuffle_seed,
         "concurrency": concurrency,
         "transport.kind": transport,
         "cache_dir": cache_dir,
         "api_key_env": api_key_env,
     }
     overrides += [
-        (key, str(value) if isinstance(value, Path) else value)
+        (api.SHORT_NAMES.get(key, key), str(value) if isinstance(value, Path) else value)
         for key, value in flags.items()
         if value is not None
     ]

@@ -155,14 +155,9 @@ class MediaCache:
     def _remove_stale(self) -> None:
         """Remove what killed processes left: of this machine when the process is gone, else after a day."""
         for folder in self._temporary.iterdir():
-            host, _, rest = folder.name.rpartition("-")[0].rpartition("-")
-            if host == socket.gethostname() and rest.isdigit():
-                stale = not _alive(int(rest))
-            else:
-                with contextlib.suppress(FileNotFoundError):
-                    stale = time.time() - folder.stat().st_mtime > _STALE_S
-            if stale:
-                shutil.rmtree(folder, ignore_errors=True)
+            with contextlib.suppress(FileNotFoundError):  # its owner was quicker
+                if _is_stale(folder):
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def entry_key(description: Mapping[str, Any]) -> str:
@@ -217,8 +212,24 @@ def _storage_errors(root: Path) -> Iterator[None]:
         ) from error
 
 
+def _is_stale(folder: Path) -> bool:
+    machine, _, process = folder.name.rpartition("-")[0].rpartition("-")
+    if machine == _machine() and process.isdigit():
+        return not _alive(int(process))
+    return time.time() - folder.stat().st_mtime > _STALE_S
+
+
 def _owner() -> str:
-    return f"{socket.gethostname()}-{os.getpid()}"
+    return f"{_machine()}-{os.getpid()}"
+
+
+def _machine() -> str:
+    """What process numbers are unique in: containers that share a host name number their own."""
+    try:
+        namespace = Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        namespace = 0
+    return f"{socket.gethostname()}-{namespace}"
 
 
 def _alive(pid: int) -> bool:

@@ -32,9 +32,9 @@ def decode_frames(path: Path, indices: Sequence[int]) -> Iterator[Picture]:
 
     path: a video file. indices: 0-based frame numbers in presentation order, non-decreasing; a repeated
     index is yielded again. One forward pass, one decoder thread, one picture in memory.
-    Where the file ends just before the last index, its last picture is yielded again; a file that ends
-    before more than one distinct index is cut short, which is a MediaError, as is a file of which
-    nothing decodes.
+    Where the file ends less than a second before the last index, its last picture is yielded again; a file
+    that ends earlier, or before more than one distinct index, is cut short, which is a MediaError, as is a
+    file of which nothing decodes.
     """
     position = 0
     last: tuple[VideoFrame, int] | None = None
@@ -51,7 +51,7 @@ def decode_frames(path: Path, indices: Sequence[int]) -> Iterator[Picture]:
         if last is None:
             raise MediaError(f"{path}: no picture can be decoded; check it with ffprobe, fetch it again")
         missing = indices[position:]
-        if len(set(missing)) > 1:
+        if len(set(missing)) > 1 or missing[-1] - last[1] > _frames_a_second(container):
             raise MediaError(
                 f"{path}: cut short or damaged: decoding ends after {last[1] + 1} frames, "
                 f"but frame {missing[-1]} is needed; fetch it again"
@@ -59,6 +59,10 @@ def decode_frames(path: Path, indices: Sequence[int]) -> Iterator[Picture]:
         picture = _picture(*last)
         for _ in missing:
             yield picture
+
+
+def _frames_a_second(container: InputContainer) -> float:
+    return max(1.0, float(container.streams.video[0].average_rate or 0))
 
 
 def _frames(path: Path, container: InputContainer) -> Iterator[VideoFrame]:

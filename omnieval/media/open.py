@@ -31,7 +31,8 @@ def open_media(path: Path) -> Iterator[InputContainer]:
     except OSError as error:
         raise MediaError(f"{path}: cannot be read: {error.strerror or error}") from error
     try:
-        with av.open(str(path)) as container:
+        # Absolute, since FFmpeg takes the start of a name like `12:30.mp4` for a protocol.
+        with av.open(str(path.absolute())) as container:
             yield container
     except av.error.FFmpegError as error:
         reason = error.strerror or str(error)

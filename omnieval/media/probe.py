@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VideoFacts:
-    """frames: the header's count; where it has none, floor(duration * fps), as the references do, or a
-    real count. fps: average rate. width, height: coded, before rotation. duration_s: frames / fps."""
+    """frames: the header's count; where it has none, floor(duration of the track * fps), as the references
+    do, or a real count. fps: average rate. width, height: coded, before rotation. duration_s: frames / fps."""
 
     frames: int
     fps: float
@@ -95,4 +96,18 @@ def _audio_facts(container: InputContainer, stream: AudioStream) -> AudioFacts:
 def _duration_s(container: InputContainer, stream: VideoStream | AudioStream) -> float | None:
     if stream.duration is not None and stream.time_base is not None:
         return float(stream.duration * stream.time_base)
+    start_s = max(0, container.start_time or 0) / 1_000_000
+    end_s = _tagged_end_s(stream)
+    if end_s is not None and end_s > start_s:
+        return end_s - start_s
     return container.duration / 1_000_000 if container.duration else None
+
+
+def _tagged_end_s(stream: VideoStream | AudioStream) -> float | None:
+    """Where a track of a Matroska or WebM file ends by its DURATION tag; the file's own duration is that
+    of its longest track."""
+    match = re.fullmatch(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)", stream.metadata.get("DURATION", ""))
+    if match is None:
+        return None
+    hours, minutes, seconds = map(float, match.groups())
+    return hours * 3600 + minutes * 60 + seconds

@@ -182,7 +182,7 @@ def test_selection_asks_a_part_and_counts_the_rest_as_not_asked(
 def test_the_python_api_runs_resumes_and_scores(server: FaultServer, cache_dir: Path, tmp_path: Path) -> None:
     run = api.run(
         "daily-omni", sample=True, base_url=server.base_url, cache_dir=str(cache_dir), out=tmp_path / "run",
-        select={"limit": 4}, max_frames=3,
+        limit=4, filter={"category": "Education"}, max_frames=3,
     )  # fmt: skip
     assert api.load_report(run).official.total == 4
     assert len([p for p in parts(server.requests[0]) if p["type"] == "image_url"]) == 3
@@ -190,3 +190,11 @@ def test_the_python_api_runs_resumes_and_scores(server: FaultServer, cache_dir: 
     assert api.resume(run.directory, concurrency=1).directory == run.directory
     assert len(server.requests) == asked
     assert api.score(run).official == api.load_report(run).official
+
+
+def test_the_tour_in_the_docstring_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import doctest
+
+    monkeypatch.chdir(tmp_path)
+    assert doctest.testmod(api).failed == 0
+    assert doctest.testmod(api).attempted > 0

@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from omnieval import api
 from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.daily_omni import DailyOmni
 from omnieval.errors import ConfigError, DataError, MediaError
+from omnieval.runlog import PlannedSample
+from omnieval.runlog.schema import to_line
 from omnieval.types import MediaPart, PreparedMedia, Request, TextPart
 
 ROW = {
@@ -174,6 +178,31 @@ def test_a_packed_archive_is_named_with_the_command_to_unpack_it(tmp_path: Path)
 def test_the_question_file_itself_can_be_given(tmp_path: Path) -> None:
     data_set(tmp_path, [ROW])
     assert len(load(tmp_path / "qa.json").samples) == 1
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from([*ROW, "question", "answer", "x"]), inner, max_size=8)
+    ),
+    max_leaves=12,
+)
+
+
+@given(
+    rows=st.lists(JSON | st.fixed_dictionaries({}, optional=dict.fromkeys(ROW, JSON)), min_size=1, max_size=6)
+)
+def test_whatever_the_rows_hold_each_becomes_one_sample(
+    rows: list[Any], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    dataset = load(data_set(tmp_path_factory.mktemp("data"), rows))
+    assert len(dataset.samples) == len(rows)
+    assert len({sample.id for sample in dataset.samples}) == len(rows)
+    assert dataset.fingerprint() == load(dataset.root).fingerprint()
+    for sample in dataset.samples:
+        assert sample.problem is not None or len(sample.options) >= 2
+        to_line(PlannedSample(sample, selected=True))
 
 
 def part(kind: Any, name: str) -> MediaPart:
