@@ -15,8 +15,10 @@ from omnieval.engine.progress import Listener, Progress
 from omnieval.runlog import RunWriter
 from omnieval.types import Backend, Failure, Request, Response, Sample, Score
 
-# Failures that every sample would meet alike; so many of them in a row end the run.
+# Failures that every sample would meet alike; so many of them in a row end the run. As long as nothing
+# was answered at all, a server that fails or stalls each time is taken for one of them.
 _STOPPING_KINDS = frozenset({"configuration", "connection"})
+_STOPPING_AT_FIRST = _STOPPING_KINDS | {"server", "timeout", "busy", "protocol"}
 # Failures met before a request was sent; they say nothing of the server.
 _LOCAL_KINDS = frozenset({"data", "media_missing", "media"})
 
@@ -171,7 +173,8 @@ class Runner:
     def _watch_for_refusal(self, failure: Failure | None) -> None:
         if failure is not None and failure.kind in _LOCAL_KINDS:
             return
-        if failure is None or failure.kind not in _STOPPING_KINDS:
+        stopping_kinds = _STOPPING_KINDS if self._progress.scored else _STOPPING_AT_FIRST
+        if failure is None or failure.kind not in stopping_kinds:
             self._failed_in_row = 0
             return
         self._failed_in_row += 1

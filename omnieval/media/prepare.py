@@ -71,6 +71,9 @@ def _make_frames(plan: MediaPlan, writer: EntryWriter) -> None:
                 f"the sound is shorter than the picture: {lost} frames without sound left out"
             )
             indices, timestamps = indices[: len(cuts)], timestamps[: len(cuts)]
+        silent = sum(cut.end <= cut.start for cut in cuts)
+        if silent:
+            writer.notes.append(f"the sound is shorter than the picture: {silent} frames with silence")
         for timestamp, cut in zip(timestamps, cuts, strict=True):
             writer.add("segment", *_WAV, encode_wav(_cut(sound, cut)), timestamp)
     suffix, mime = image_suffix_and_mime(plan.image)

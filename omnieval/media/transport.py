@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from omnieval.errors import ConfigError
 from omnieval.types import MediaPart
@@ -41,7 +41,7 @@ def is_local(base_url: str) -> bool:
     host = urlsplit(base_url).hostname or ""
     try:
         addresses = {info[4][0] for info in socket.getaddrinfo(host, None)}
-    except OSError:
+    except (OSError, UnicodeError):  # the latter for a name that no resolver accepts
         return False
     return bool(addresses) and all(_is_own_address(str(address)) for address in addresses)
 
@@ -69,13 +69,12 @@ class FileServer:
     def __init__(self, host: str = "127.0.0.1", port: int = 0, *, public_url: str | None = None) -> None:
         self._secret = secrets.token_bytes(32)
         try:
-            self._server = ThreadingHTTPServer((host, port), _handler(self._secret))
+            self._server = _Server((host, port), _handler(self._secret))
         except OSError as error:
             raise ConfigError(
                 f"transport http: cannot listen on {host}:{port}: {error.strerror or error}; "
                 "set transport.host and transport.port to a free address of this machine"
             ) from error
-        self._server.daemon_threads = True
         self.base_url = (public_url or f"http://{host}:{self._server.server_port}").rstrip("/")
         self._thread = threading.Thread(target=self._server.serve_forever, name="media-server", daemon=True)
 
@@ -83,7 +82,7 @@ class FileServer:
         """The URL of a part; the same file always gets the same one."""
         path = part.path.resolve()
         encoded = base64.urlsafe_b64encode(os.fsencode(path)).decode("ascii")
-        return f"{self.base_url}/{_signature(self._secret, encoded)}/{encoded}{path.suffix}"
+        return f"{self.base_url}/{_signature(self._secret, encoded)}/{encoded}{quote(path.suffix)}"
 
     def __enter__(self) -> FileServer:
         self._thread.start()
@@ -95,6 +94,13 @@ class FileServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Stay silent: a client that hangs up is no fault of ours, and only the command line prints."""
 
 
 def _signature(secret: bytes, encoded_path: str) -> str:
@@ -126,35 +132,38 @@ def _handler(secret: bytes) -> type[BaseHTTPRequestHandler]:
         def _answer(self, *, with_body: bool) -> None:
             path = _signed_path(secret, urlsplit(self.path).path)
             try:
-                content = path.read_bytes() if path is not None else None
+                file = path.open("rb") if path is not None else None
             except OSError:
-                content = None
-            if content is None or path is None:
+                file = None
+            if file is None or path is None:
                 self.send_response(404)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
                 return
-            start, end = _range(self.headers.get("Range"), len(content))
-            self.send_response(206 if (start, end) != (0, len(content)) else 200)
-            self.send_header("Content-Type", mimetypes.guess_type(path.name)[0] or "application/octet-stream")
-            self.send_header("Accept-Ranges", "bytes")
-            self.send_header("Content-Length", str(end - start))
-            if (start, end) != (0, len(content)):
-                self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(content)}")
-            self.end_headers()
-            if with_body:
-                self.wfile.write(content[start:end])
+            with file:
+                size = os.fstat(file.fileno()).st_size
+                start, end = _range(self.headers.get("Range"), size)
+                partial = (start, end) != (0, size)
+                self.send_response(206 if partial else 200)
+                mime = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+                self.send_header("Content-Type", mime)
+                self.send_header("Accept-Ranges", "bytes")
+                self.send_header("Content-Length", str(end - start))
+                if partial:
+                    self.send_header("Content-Range", f"bytes {start}-{end - 1}/{size}")
+                self.end_headers()
+                if with_body and end > start:
+                    self.connection.sendfile(file, start, end - start)
 
     return Handler
 
 
 def _range(header: str | None, size: int) -> tuple[int, int]:
     """(start, end) of a single satisfiable byte range, else the whole file."""
-    match = re.fullmatch(r"bytes=(\d*)-(\d*)", header or "")
+    match = re.fullmatch(r"bytes=([0-9]{0,18})-([0-9]{0,18})", header or "")
     if match is None or not any(match.groups()):
         return 0, size
     first, last = match.groups()
-    if not first:
-        return max(0, size - int(last)), size
-    end = min(int(last) + 1, size) if last else size
-    return (int(first), end) if int(first) < end else (0, size)
+    start = int(first) if first else max(0, size - int(last))
+    end = min(int(last) + 1, size) if first and last else size
+    return (start, end) if start < end else (0, size)

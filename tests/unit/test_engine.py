@@ -259,6 +259,21 @@ def test_a_reason_that_every_sample_would_meet_ends_the_run(kind: str, tmp_path:
     assert len(backend.calls) == 10 + QUICK.stop_after
 
 
+def test_a_server_that_never_answers_ends_the_run_and_one_that_sometimes_fails_does_not(
+    tmp_path: Path,
+) -> None:
+    async def never(sample_id: str, call: int) -> Response:
+        return failed(sample_id, "server")
+
+    async def first_only(sample_id: str, call: int) -> Response:
+        return Response(sample_id, text="A") if sample_id == "s0" else failed(sample_id, "server")
+
+    refused, _ = run(tmp_path / "never", ScriptedBackend(never), samples(20), concurrency=1)
+    assert refused.reason == "refused"
+    finished, _ = run(tmp_path / "first", ScriptedBackend(first_only), samples(20), concurrency=1)
+    assert finished.reason == "finished"
+
+
 def test_faults_of_single_samples_do_not_end_the_run(tmp_path: Path) -> None:
     async def script(sample_id: str, call: int) -> Response:
         number = int(sample_id[1:])
