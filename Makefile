@@ -14,8 +14,9 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m "not real_server"
 
-test-all: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+# The model server's tests share one server, hence one process.
+test-all: test
+	$(BIN)/python -m pytest -m real_server
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VideoFacts:
-    """frames: the header's count; where it has none, floor(duration of the track * fps), as the references
-    do, or a real count. fps: average rate. width, height: coded, before rotation. duration_s: frames / fps."""
+    """frames: the header's count; where it has none, floor(track duration * fps), as the references do, or a
+    real count. fps: average rate. width, height: coded, before rotation. duration_s: frames / fps."""
 
     frames: int
     fps: float

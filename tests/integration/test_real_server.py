@@ -34,7 +34,6 @@ from tests.command import lines, omnieval, report, start
 
 pytestmark = [
     pytest.mark.real_server,
-    pytest.mark.xdist_group("real_server"),
     pytest.mark.timeout(900),
     pytest.mark.skipif(
         platform.machine() != "x86_64", reason="the CPU build of the model server is for x86-64 only"
