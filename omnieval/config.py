@@ -87,6 +87,17 @@ class TransportConfig(Strict):
     public_url: str | None = None
 
 
+class PrepareConfig(Strict):
+    """Media are prepared by processes of their own, so that a broken file costs one of them.
+
+    workers: how many; null for one a processor. The limits are for one file.
+    """
+
+    workers: int | None = Field(None, ge=1)
+    time_limit_s: float = Field(300.0, gt=0)
+    memory_limit_gib: float = Field(4.0, gt=0)
+
+
 class RunConfig(Strict):
     """One run, fully resolved. `task` holds the benchmark's own settings; the API key is not here."""
 
@@ -107,7 +118,7 @@ class RunConfig(Strict):
     runs_dir: Path = Path("runs")
     cache_dir: Path | None = None
     concurrency: int = Field(8, ge=1)
-    prepare_workers: int = Field(2, ge=1)
+    prepare: PrepareConfig = PrepareConfig()
     timeouts: TimeoutConfig = TimeoutConfig()
     retry: RetryConfig = RetryConfig()
     transport: TransportConfig = TransportConfig()
@@ -162,7 +173,7 @@ class RunConfig(Strict):
 OPERATIONAL: frozenset[str] = frozenset(
     {
         "recipe", "base_url", "api_key_env", "data", "runs_dir", "cache_dir", "concurrency",
-        "prepare_workers", "timeouts", "retry", "transport",
+        "prepare", "timeouts", "retry", "transport",
     }
 )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +18,8 @@ from omnieval.engine.prepare import Preparer
 from omnieval.engine.progress import Listener
 from omnieval.engine.runner import RunEnd, Runner
 from omnieval.engine.signals import run_to_end, stop_on_signals
+from omnieval.engine.workers import MediaWorkers
 from omnieval.media.cache import MediaCache, default_cache_dir
-from omnieval.media.prepare import prepare_media
 from omnieval.media.transport import FileServer, allowed_media_path, file_url, inline_url, is_local
 from omnieval.runlog import Run, RunWriter
 from omnieval.scoring.choice import score_choice
@@ -87,15 +88,16 @@ async def _ask(
     pending: Sequence[Sample],
     listener: Listener,
 ) -> RunEnd:
-    preparer = Preparer(
-        benchmark,
-        lambda plan: prepare_media(plan, cache),
-        workers=config.prepare_workers,
-        ahead=config.prepare_workers + config.concurrency,
+    count = config.prepare.workers or os.cpu_count() or 1
+    workers = MediaWorkers(
+        cache,
+        workers=count,
+        time_limit_s=config.prepare.time_limit_s,
+        memory_limit_gib=config.prepare.memory_limit_gib,
     )
     runner = Runner(
         backend,
-        preparer,
+        Preparer(benchmark, workers.prepare, ahead=count + config.concurrency),
         writer,
         score=lambda sample, response: score_choice(sample, response, selected=True, rule=config.parser),
         retry=config.retry,
@@ -106,7 +108,7 @@ async def _ask(
         with stop_on_signals(runner.stop):
             return await runner.run(pending)
     finally:
-        preparer.close()
+        await workers.close()
 
 
 def _pending(writer: RunWriter, chosen: Sequence[Sample]) -> list[Sample]:

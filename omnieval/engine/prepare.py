@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from omnieval.benchmarks.base import Benchmark
 from omnieval.errors import MediaError, StorageError
 from omnieval.types import Failure, MediaPlan, PreparedMedia, Request, Sample
 
-PrepareMedia = Callable[[MediaPlan], PreparedMedia]
+PrepareMedia = Callable[[MediaPlan], Awaitable[PreparedMedia]]
 
 
 @dataclass(frozen=True)
@@ -26,19 +25,16 @@ class Prepared:
 
 
 class Preparer:
-    """Prepares samples in worker threads; samples with equal media plans share one preparation.
+    """Prepares samples; those with equal media plans at the same time share one preparation.
 
-    prepare_media: the blocking work on one plan. workers: threads. ahead: how many samples may be in
-    preparation or ready before the consumer takes them, which bounds memory.
+    prepare_media: the work on one plan. ahead: how many samples may be in preparation or ready before
+    the consumer takes them, which bounds memory.
     """
 
-    def __init__(
-        self, benchmark: Benchmark, prepare_media: PrepareMedia, *, workers: int, ahead: int
-    ) -> None:
+    def __init__(self, benchmark: Benchmark, prepare_media: PrepareMedia, *, ahead: int) -> None:
         self._benchmark = benchmark
         self._prepare_media = prepare_media
         self._ahead = ahead
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="prepare")
         self._running: dict[MediaPlan, asyncio.Future[PreparedMedia]] = {}
 
     async def in_order(self, samples: Iterable[Sample]) -> AsyncGenerator[Prepared]:
@@ -59,10 +55,6 @@ class Preparer:
                 task.cancel()
             await asyncio.gather(*window, return_exceptions=True)
 
-    def close(self) -> None:
-        """Give the threads back; work that has not begun is dropped."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
     async def _prepare(self, sample: Sample) -> Prepared:
         try:
             plan = self._benchmark.plan(sample)
@@ -79,7 +71,7 @@ class Preparer:
     async def _media(self, plan: MediaPlan) -> PreparedMedia:
         running = self._running.get(plan)
         if running is None:
-            running = asyncio.get_running_loop().run_in_executor(self._pool, self._prepare_media, plan)
+            running = asyncio.ensure_future(self._prepare_media(plan))
             self._running[plan] = running
             running.add_done_callback(lambda done: self._forget(plan, done))
         return await asyncio.shield(running)

@@ -102,6 +102,10 @@ class MediaCache:
             self._temporary.mkdir(parents=True, exist_ok=True)
             self._remove_stale()
 
+    def get(self, key: str) -> Entry | None:
+        """The entry of a key, or None when there is none that verifies."""
+        return _read(self._place(key), key)
+
     def get_or_make(
         self, key: str, description: Mapping[str, Any], make: Callable[[EntryWriter], None]
     ) -> Entry:
@@ -110,7 +114,7 @@ class MediaCache:
         description: what goes into the manifest beside the files. Errors of `make` pass through and
         leave nothing behind.
         """
-        place = self.root / LAYOUT / key[:2] / key
+        place = self._place(key)
         entry = _read(place, key)
         if entry is not None:
             return entry
@@ -124,6 +128,9 @@ class MediaCache:
         if entry is None:
             raise StorageError(f"{place}: a new cache entry does not verify; check the disk of {self.root}")
         return entry
+
+    def _place(self, key: str) -> Path:
+        return self.root / LAYOUT / key[:2] / key
 
     def _move_into_place(self, folder: Path, place: Path, key: str) -> None:
         place.parent.mkdir(exist_ok=True)

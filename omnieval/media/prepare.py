@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnieval.errors import MediaError
 from omnieval.media.audio import read_audio
-from omnieval.media.cache import CachedFile, EntryWriter, MediaCache, entry_key, source_identity
+from omnieval.media.cache import CachedFile, Entry, EntryWriter, MediaCache, entry_key, source_identity
 from omnieval.media.decode import decode_frames
 from omnieval.media.encode import encode_image, encode_wav, image_suffix_and_mime
 from omnieval.media.plan import AudioCut, plan_audio, plan_frames
@@ -29,14 +29,26 @@ def prepare_media(plan: MediaPlan, cache: MediaCache) -> PreparedMedia:
     Files that the request carries as they are (no frames, no cut) are only checked to be media.
     Raises MediaError naming the file, StorageError when the cache cannot be written.
     """
-    if not (plan.frames or plan.whole_audio):
+    if not _makes_files(plan):
         _check_sources(plan)
         return PreparedMedia()
     description = _description(plan)
     key = entry_key(description)
-    entry = cache.get_or_make(
-        key, description | {"made_with": _versions()}, lambda writer: _make(plan, writer)
-    )
+    made_with = {"made_with": _versions()}
+    return _prepared(cache.get_or_make(key, description | made_with, lambda writer: _make(plan, writer)))
+
+
+def find_prepared(plan: MediaPlan, cache: MediaCache) -> PreparedMedia | None:
+    """The files of a plan if the cache holds them; decodes nothing. Raises MediaError for a missing file."""
+    entry = cache.get(entry_key(_description(plan))) if _makes_files(plan) else None
+    return None if entry is None else _prepared(entry)
+
+
+def _makes_files(plan: MediaPlan) -> bool:
+    return plan.frames or plan.whole_audio
+
+
+def _prepared(entry: Entry) -> PreparedMedia:
     return PreparedMedia(
         frames=tuple(_part("image", file) for file in entry.files.get("frame", ())),
         segments=tuple(_part("audio", file) for file in entry.files.get("segment", ())),

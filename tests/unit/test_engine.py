@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,12 @@ def run(
 ) -> tuple[RunEnd, Run]:
     async def work() -> RunEnd:
         benchmark: Any = PlainBenchmark()
-        preparer = Preparer(benchmark, prepare, workers=workers, ahead=ahead)
+        threads = ThreadPoolExecutor(workers)
+
+        async def prepare_in_thread(plan: MediaPlan) -> PreparedMedia:
+            return await asyncio.get_running_loop().run_in_executor(threads, prepare, plan)
+
+        preparer = Preparer(benchmark, prepare_in_thread, ahead=ahead)
         with RunWriter.begin(folder, {"config": {}}, []) as writer:
             runner = Runner(
                 backend, preparer, writer, score=score, retry=QUICK, concurrency=concurrency,
@@ -117,7 +123,7 @@ def run(
             try:
                 return await runner.run(asked)
             finally:
-                preparer.close()
+                threads.shutdown()
 
     end = asyncio.run(work())
     return end, Run.load(folder)
