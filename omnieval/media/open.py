@@ -12,6 +12,11 @@ from omnieval.errors import MediaError
 if TYPE_CHECKING:
     from av.container import InputContainer
 
+# Formats that only name other files or addresses; a data set must not steer what is read.
+_PLAYLISTS = frozenset(
+    {"concat", "dash", "ffmetadata", "hls", "imf", "rtsp", "sdp", "tty", "webm_dash_manifest"}
+)
+
 
 @contextlib.contextmanager
 def open_media(path: Path) -> Iterator[InputContainer]:
@@ -33,6 +38,11 @@ def open_media(path: Path) -> Iterator[InputContainer]:
     try:
         # Absolute, since FFmpeg takes the start of a name like `12:30.mp4` for a protocol.
         with av.open(str(path.absolute())) as container:
+            if container.format.name in _PLAYLISTS:
+                kind = container.format.name
+                raise MediaError(
+                    f"{path}: a {kind} playlist, which names other files; fetch the media itself"
+                )
             yield container
     except av.error.FFmpegError as error:
         reason = error.strerror or str(error)

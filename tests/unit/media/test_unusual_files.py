@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from omnieval.errors import MediaError
 from omnieval.media.audio import read_audio
 from omnieval.media.cache import MediaCache
 from omnieval.media.prepare import prepare_media
@@ -77,3 +78,11 @@ def test_odd_width_and_height(tmp_path: Path) -> None:
     plan = MediaPlan(video, None, "minicpm", 64, image=ImageEncoding("png"), segments=False)
     (part,) = prepare_media(plan, MediaCache(tmp_path / "cache")).frames
     assert Image.open(part.path).size == (193, 65)
+
+
+def test_a_playlist_is_refused_and_not_followed(tmp_path: Path) -> None:
+    make_video(tmp_path / "other.mp4", seconds=1)
+    playlist = tmp_path / "v.mp4"
+    playlist.write_text("ffconcat version 1.0\nfile other.mp4\n")
+    with pytest.raises(MediaError, match=r"v\.mp4: a concat playlist"):
+        probe(playlist)
