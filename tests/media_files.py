@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import wave
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ def make_video(
     path: Path,
     *,
     seconds: float,
-    fps: int = 25,
+    fps: int | Fraction = 25,
+    time_of: Callable[[int], int] = lambda number: number,
     codec: str = "libx264",
     pix_fmt: str = "yuv420p",
     size: tuple[int, int] = (_BITS * _BLOCK, 64),
@@ -32,20 +34,23 @@ def make_video(
 ) -> Path:
     """A video whose picture i shows the number i as black and white blocks (see `frame_number`).
 
-    audio_seconds: length of a 440 Hz tone beside it; None for no track.
+    time_of: presentation time of a picture, in 1/fps seconds. audio_seconds: length of a 440 Hz tone
+    beside it; None for no track.
     """
     with av.open(str(path), "w", options=container_options or {}) as container:
         stream = container.add_stream(codec, rate=fps, options=codec_options)
         stream.width, stream.height = size
         stream.pix_fmt = pix_fmt
-        stream.time_base = Fraction(1, fps)
+        stream.time_base = 1 / Fraction(fps)
+        stream.codec_context.time_base = 1 / Fraction(fps)
         audio = None
         if audio_seconds is not None:
             audio_codec = "libopus" if path.suffix == ".webm" else "aac"
             audio = container.add_stream(audio_codec, rate=48_000, layout=_LAYOUTS[audio_channels])
         for number in range(round(seconds * fps)):
             frame = av.VideoFrame.from_ndarray(_picture(number, size), format="rgb24")
-            frame.pts = number
+            frame.pts = time_of(number)
+            frame.time_base = 1 / Fraction(fps)
             container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
         if audio is not None and audio_seconds is not None:

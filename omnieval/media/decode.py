@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from omnieval.errors import MediaError
 from omnieval.media.open import open_media
+from omnieval.media.sparse import sparse_frames
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     from av.container import InputContainer
     from av.video.frame import VideoFrame
+    from av.video.stream import VideoStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +33,25 @@ def decode_frames(path: Path, indices: Sequence[int]) -> Iterator[Picture]:
     """Yield one picture an index, in order.
 
     path: a video file. indices: 0-based frame numbers in presentation order, non-decreasing; a repeated
-    index is yielded again. One forward pass, one decoder thread, one picture in memory.
+    index is yielded again. One decoder thread, a few pictures in memory; only what leads to the wanted
+    frames is read and decoded, as far as that is sure to change nothing (see `sparse`).
     Where the file ends less than a second before the last index, its last picture is yielded again; a file
     that ends earlier, or before more than one distinct index, is cut short, which is a MediaError, as is a
     file of which nothing decodes.
     """
+    position = 0
+    with open_media(path) as container:
+        for frame, number in sparse_frames(container, _video_stream(path, container), indices):
+            picture = _picture(frame, number)
+            while position < len(indices) and indices[position] == number:
+                yield picture
+                position += 1
+    if position < len(indices):
+        yield from decode_all_frames(path, indices[position:])
+
+
+def decode_all_frames(path: Path, indices: Sequence[int]) -> Iterator[Picture]:
+    """The same by decoding every frame up to the last index: the measure of what is right."""
     position = 0
     last: tuple[VideoFrame, int] | None = None
     with open_media(path) as container:
@@ -69,16 +85,20 @@ def _frames(path: Path, container: InputContainer) -> Iterator[VideoFrame]:
     """All frames in presentation order; a decoding error ends them, and the caller sees what is missing."""
     import av.error
 
-    if not container.streams.video:
-        raise MediaError(
-            f"{path}: no video track, but the recipe needs pictures; set input_mode=audio or fetch it"
-        )
-    stream = container.streams.video[0]
+    stream = _video_stream(path, container)
     stream.codec_context.thread_count = 1
     try:
         yield from container.decode(stream)
     except av.error.FFmpegError:
         return
+
+
+def _video_stream(path: Path, container: InputContainer) -> VideoStream:
+    if not container.streams.video:
+        raise MediaError(
+            f"{path}: no video track, but the recipe needs pictures; set input_mode=audio or fetch it"
+        )
+    return container.streams.video[0]
 
 
 def _picture(frame: VideoFrame, number: int) -> Picture:
