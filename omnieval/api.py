@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from omnieval.benchmarks.registry import BENCHMARKS
 from omnieval.config import RunConfig, Strict, load_recipe, resolve, suggest
 from omnieval.engine.execute import Execution, Notify, execute
 from omnieval.engine.progress import Listener
-from omnieval.errors import ConfigError
+from omnieval.errors import ConfigError, ScoringError
 from omnieval.parsing import RULES
 from omnieval.recipe_files import find_recipe
 from omnieval.report.build import Report, build_report
@@ -108,7 +108,11 @@ def score(run: Run, *, parser: str | None = None) -> Report:
 
 def load_report(run: Run) -> Report:
     """The report as last written. Raises ScoringError when the run has not been scored."""
-    return TypeAdapter(Report).validate_python(run.report())
+    try:
+        return TypeAdapter(Report).validate_python(run.report())
+    except ValidationError as error:
+        path = run.directory / REPORT_JSON
+        raise ScoringError(f"{path}: not a report of this version; run `omnieval score` again") from error
 
 
 def configure(

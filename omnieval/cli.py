@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -194,6 +195,9 @@ def main() -> NoReturn:
     """Entry point: run the app and turn errors into a message and an exit code."""
     from omnieval.errors import OmnievalError
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal may know fewer characters than a data set
     try:
         app()
     except OmnievalError as error:

@@ -133,7 +133,7 @@ def build_report(
         groups={key: _group_rows(key, pairs, known) for key in run.info["group_keys"]},
         references=_reference_rows(run, len(planned), references),
         failures=_failure_rows(pairs, responses),
-        notes=_notes(run),
+        notes=_notes(run, len(set(responses) - {score.sample_id for score in scores})),
         latency=_latency(responses.values()),
     )
 
@@ -264,8 +264,12 @@ def _failure_rows(
     )
 
 
-def _notes(run: Run) -> tuple[str, ...]:
+def _notes(run: Run, strangers: int) -> tuple[str, ...]:
     notes: list[str] = list(run.info["dataset"]["notes"])
+    if strangers:
+        notes.append(
+            f"responses.jsonl holds {strangers} samples that this run does not have; they are ignored"
+        )
     mended: dict[str, set[str]] = defaultdict(set)
     for event in run.events():
         if event.get("event") == "media":

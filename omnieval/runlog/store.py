@@ -29,6 +29,11 @@ FORMAT = 1
 RUN, SAMPLES, RESPONSES = "run.json", "samples.jsonl", "responses.jsonl"
 EVENTS, SCORES, REPORT_JSON, REPORT_MD = "events.jsonl", "scores.jsonl", "report.json", "report.md"
 _LOCK = ".lock"
+# What run.json must hold, and as what.
+_KEYS: Mapping[str, type] = {
+    "config": dict, "recipe_hash": str, "headline": dict, "group_keys": list, "dataset": dict,
+    "server": dict, "versions": dict, "started": str,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,9 @@ class Run:
             raise ScoringError(f"{path}: cannot be read as JSON: {error}") from error
         if not isinstance(info, dict) or info.get("format") != FORMAT:
             raise ScoringError(f"{path}: written in a format that this version does not read")
+        missing = sorted(key for key in _KEYS if not isinstance(info.get(key), _KEYS[key]))
+        if missing:
+            raise ScoringError(f"{path}: damaged, expected the keys {', '.join(missing)}; restore the file")
         return cls(directory, info)
 
     @property
@@ -59,8 +67,16 @@ class Run:
         return config
 
     def samples(self) -> Iterator[PlannedSample]:
-        """Every row of the data set, in its order."""
-        return read_lines(self.directory / SAMPLES, PlannedSample)
+        """Every row of the data set, in its order. Raises ScoringError when rows were lost or added."""
+        count = 0
+        for planned in read_lines(self.directory / SAMPLES, PlannedSample):
+            count += 1
+            yield planned
+        expected = self.info["dataset"].get("rows")
+        if count != expected:
+            raise ScoringError(
+                f"{self.directory / SAMPLES}: {count} rows, but {RUN} says {expected}; restore the file"
+            )
 
     def responses(self) -> Iterator[Response]:
         """Every finished try, in the order in which they ended."""

@@ -168,6 +168,31 @@ def test_an_api_key_reaches_the_server_and_nothing_else(cache_dir: Path, tmp_pat
         assert not path.is_file() or key.encode() not in path.read_bytes(), path
 
 
+def test_damaged_or_foreign_files_of_a_run_are_named(
+    server: FaultServer, cache_dir: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    run(server, cache_dir, out, "--limit", "2")
+    with (out / "responses.jsonl").open("a") as file:
+        file.write('{"sample_id": "stranger", "text": "A"}\n')
+    rescored = omnieval("score", out)
+    assert rescored.returncode == 0
+    assert "holds 1 samples that this run does not have" in rescored.stdout
+    for content in ("[]", "{}", "{"):
+        (out / "report.json").write_text(content)
+        shown = omnieval("report", out)
+        assert shown.returncode == 3
+        assert "report.json" in shown.stderr
+        assert "Traceback" not in shown.stderr
+
+
+def test_a_terminal_that_knows_only_ascii_gets_the_report_too(
+    server: FaultServer, cache_dir: Path, tmp_path: Path
+) -> None:
+    run(server, cache_dir, tmp_path / "run", "--limit", "1", PYTHONIOENCODING="ascii")
+    assert omnieval("report", tmp_path / "run", PYTHONIOENCODING="ascii").returncode == 0
+
+
 def test_selection_asks_a_part_and_counts_the_rest_as_not_asked(
     server: FaultServer, cache_dir: Path, tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ from omnieval.types import (
     Capabilities,
     Failure,
     Generation,
+    JsonDict,
     MediaPlan,
     PreparedMedia,
     Request,
@@ -32,6 +33,10 @@ from omnieval.types import (
     ServerFacts,
 )
 
+INFO: JsonDict = {
+    "config": {}, "recipe_hash": "h", "headline": {}, "group_keys": [], "dataset": {"rows": 0}, "server": {},
+    "versions": {}, "started": "now",
+}  # fmt: skip
 QUICK = RetryConfig(attempts=3, first_wait_s=0.001, max_wait_s=0.001, stop_after=4)
 
 
@@ -114,7 +119,7 @@ def run(
             return await asyncio.get_running_loop().run_in_executor(threads, prepare, plan)
 
         preparer = Preparer(benchmark, prepare_in_thread, ahead=ahead)
-        with RunWriter.begin(folder, {"config": {}}, []) as writer:
+        with RunWriter.begin(folder, INFO, []) as writer:
             runner = Runner(
                 backend, preparer, writer, score=score, retry=QUICK, concurrency=concurrency,
                 listener=listener, grace_s=0.2,

@@ -18,7 +18,7 @@ from omnieval.runlog import PlannedSample, Run, RunWriter
 from omnieval.runlog.files import LineLog, read_lines, replace_json
 from omnieval.runlog.schema import from_line, to_line
 from omnieval.runlog.store import exists, new_directory
-from omnieval.types import Failure, Response, Sample, Score, Timing, Usage
+from omnieval.types import Failure, JsonDict, Response, Sample, Score, Timing, Usage
 
 SAMPLE = Sample("s1", "b", "q", ("A", "B"), "A", {"type": "t"}, "c", {"video": Path("v.mp4")}, 0)
 RESPONSE = Response(
@@ -28,7 +28,10 @@ RESPONSE = Response(
     timing=Timing(1.5, 0.1, (0.2, 0.3), 0.9),
     attempt=2,
 )
-INFO = {"config": {"recipe": "r"}}
+INFO: JsonDict = {
+    "config": {"recipe": "r"}, "recipe_hash": "h", "headline": {}, "group_keys": [], "dataset": {"rows": 1},
+    "server": {}, "versions": {}, "started": "now",
+}  # fmt: skip
 
 
 def begin(folder: Path) -> RunWriter:
@@ -178,6 +181,21 @@ def test_what_is_no_run_is_named(content: str | None, words: str, tmp_path: Path
         (tmp_path / "run.json").write_text(content)
     with pytest.raises(ScoringError, match=words):
         Run.load(tmp_path)
+
+
+def test_lost_rows_are_noticed(tmp_path: Path) -> None:
+    begin(tmp_path / "run").close()
+    (tmp_path / "run" / "samples.jsonl").write_bytes(b"")
+    with pytest.raises(ScoringError, match=r"samples\.jsonl: 0 rows, but run\.json says 1"):
+        list(Run.load(tmp_path / "run").samples())
+
+
+@pytest.mark.parametrize("key", list(INFO))
+def test_a_run_file_without_a_key_is_named(key: str, tmp_path: Path) -> None:
+    begin(tmp_path / "run").close()
+    replace_json(tmp_path / "run" / "run.json", {"format": 1, **{k: v for k, v in INFO.items() if k != key}})
+    with pytest.raises(ScoringError, match=f"expected the keys {key}"):
+        Run.load(tmp_path / "run")
 
 
 def test_a_run_without_report_says_what_to_do(tmp_path: Path) -> None:
