@@ -88,9 +88,10 @@ class ChatAnswer:
         )
 
     def _take_choice(self, choice: Mapping[str, Any], modality: Any, tokens: int, now: float) -> None:
-        if choice.get("modality", modality) not in (None, "text"):
+        if self.finished or choice.get("modality", modality) not in (None, "text"):
             return
-        delta = choice.get("delta") or choice.get("message") or {}
+        delta = choice.get("delta") or choice.get("message")
+        delta = delta if isinstance(delta, Mapping) else {}
         text = _text_of(delta.get("content"))
         reasoning = _text_of(delta.get("reasoning_content") or delta.get("reasoning"))
         self._text.append(text)
@@ -100,8 +101,8 @@ class ChatAnswer:
         if text and self._first_text is None:
             self._first_text = now
         reason = choice.get("finish_reason")
-        if reason is not None:
-            self._finish_reason = str(reason)
+        if isinstance(reason, str) and reason:
+            self._finish_reason = reason
 
     def _take_token_times(self, tokens: int, now: float) -> None:
         if self._last_token is not None:

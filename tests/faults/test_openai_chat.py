@@ -163,6 +163,46 @@ def test_usage_after_the_finish_reason_is_still_read(server: FaultServer) -> Non
     assert response.usage.prompt_tokens == 7
 
 
+def test_what_comes_after_the_finish_reason_is_no_part_of_the_answer(server: FaultServer) -> None:
+    response = ask(server, streaming(chunk("B", finish="stop"), chunk("C", finish="stop"), DONE, chunk("D")))
+    assert (response.text, response.finish_reason) == ("B", "stop")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"choices": "x", "usage": {"prompt_tokens": "7", "completion_tokens": -3}},
+        {"choices": [{"delta": None}, None, 7, {"delta": "x"}, {"delta": {"content": {"a": 1}}}]},
+        {"choices": [{"delta": {"content": ""}, "finish_reason": 7}]},
+        {"choices": [{"delta": {"content": ""}, "finish_reason": ""}]},
+        {"model": 7, "usage": [], "modality": None},
+        {},
+    ],
+)
+def test_odd_fields_are_left_out(odd: dict[str, Any], server: FaultServer) -> None:
+    piece = b"data: " + json.dumps(odd).encode() + b"\n\n"
+    response = ask(server, streaming(piece, chunk("B"), piece, chunk("", finish="stop"), piece, DONE))
+    assert (response.text, response.finish_reason, response.error) == ("B", "stop", None)
+
+
+@pytest.mark.parametrize("framing", ["http10", "chunked after 100", "gzip"])
+def test_any_framing_of_http_is_understood(framing: str, server: FaultServer) -> None:
+    events = chunk("B") + chunk("", finish="stop") + DONE
+
+    async def framed(exchange: Exchange) -> None:
+        if framing == "http10":
+            await exchange.raw(b"HTTP/1.0 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + events)
+        elif framing == "gzip":
+            await exchange.head(200, {**EVENT_STREAM, "Content-Encoding": "gzip"})
+            await exchange.raw(gzip.compress(events))
+        else:
+            head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+            body = b"%x\r\n" % len(events) + events + b"\r\n0\r\n\r\n"
+            await exchange.raw(b"HTTP/1.1 100 Continue\r\n\r\n" + head + body)
+
+    assert ask(server, framed).text == "B"
+
+
 def test_reasoning_is_kept_apart(server: FaultServer) -> None:
     piece = {"choices": [{"delta": {"reasoning_content": "A or B?"}, "finish_reason": None}]}
     data = b"data: " + json.dumps(piece).encode() + b"\n\n"
