@@ -72,9 +72,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class ImageEncoding:
-    """How a frame becomes a file. quality and subsampling apply to JPEG only."""
+    """How a frame becomes a file; png and webp are lossless, quality and subsampling are for JPEG."""
 
-    format: Literal["jpeg", "png"] = "jpeg"
+    format: Literal["jpeg", "png", "webp"] = "jpeg"
     quality: int = 85
     subsampling: Literal["4:2:0", "4:2:2", "4:4:4"] = "4:2:0"
 
@@ -85,7 +85,8 @@ class MediaPlan:
 
     video: source of the frames (and of the sound, where `audio` is None).
     audio: source of the sound when it lies in a file of its own.
-    frames: take pictures, as `frame_plan` chooses, at most `max_frames`.
+    frames: take pictures, as `frame_plan` chooses, at most `max_frames`; real_times: by the times at
+    which the file really shows its frames, instead of by their average rate.
     segments: cut the sound at the frames' timestamps (needs frames).
     whole_audio: the whole sound as one 16 kHz mono WAV.
     """
@@ -95,6 +96,7 @@ class MediaPlan:
     frame_plan: str
     max_frames: int
     image: ImageEncoding = ImageEncoding()
+    real_times: bool = False
     frames: bool = True
     segments: bool = True
     whole_audio: bool = False

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from omnieval.benchmarks import prompts, rows
 from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.daily_omni_data import locate, missing_media_notes, sample_of, table_of
 from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, MediaError
+from omnieval.media.plan import check_plan
 from omnieval.parsing import lettered
 from omnieval.types import (
     Generation,
@@ -43,10 +44,18 @@ PROCESSOR_KWARGS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+def known_plan(name: str) -> str:
+    """The name of a frame plan; raises ValueError, as validators do, for any other."""
+    try:
+        return check_plan(name)
+    except ConfigError as error:
+        raise ValueError(str(error)) from error
+
+
 class ImageSettings(Strict):
     """How frames are encoded."""
 
-    format: Literal["jpeg", "png"] = "jpeg"
+    format: Literal["jpeg", "png", "webp"] = "jpeg"
     quality: int = Field(85, ge=1, le=100)
     subsampling: Literal["4:2:0", "4:2:2", "4:4:4"] = "4:2:0"
 
@@ -54,8 +63,9 @@ class ImageSettings(Strict):
 class Settings(Strict):
     """Daily-Omni's own recipe keys; `recipes/daily-omni.yaml` comments on each."""
 
-    plan: Literal["minicpm", "omnievalkit"] = "minicpm"
+    plan: Annotated[str, AfterValidator(known_plan)] = "minicpm"
     max_frames: int = Field(64, ge=1)
+    frame_times: Literal["nominal", "real"] = "nominal"
     prompt: Literal["official", "omnievalkit"] = "official"
     packing: Literal["minicpm-interleave", "qwen"] = "minicpm-interleave"
     input_mode: Literal["all", "visual", "audio"] = "all"
@@ -79,11 +89,14 @@ class DailyOmni:
     def headline(self) -> Mapping[str, str]:
         task = self._task
         return {
-            "plan": f"{task.plan}, at most {task.max_frames} frames",
+            "plan": f"{task.plan}, at most {task.max_frames} frames" + self._times_note(),
             "prompt": task.prompt,
             "packing": task.packing,
             "input": task.input_mode,
         }
+
+    def _times_note(self) -> str:
+        return ", by real times" if self._task.frame_times == "real" else ""
 
     def load(self) -> Dataset:
         if self._config.data is None:
@@ -113,6 +126,7 @@ class DailyOmni:
             frame_plan=task.plan,
             max_frames=task.max_frames,
             image=ImageEncoding(**task.image.model_dump()),
+            real_times=task.frame_times == "real",
             frames=by_frame,
             segments=by_frame and wants_sound,
             whole_audio=wants_sound and not by_frame and audio is None,

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-_FORMATS = {"jpeg": (".jpg", "image/jpeg"), "png": (".png", "image/png")}
+_FORMATS = {
+    "jpeg": (".jpg", "image/jpeg"),
+    "png": (".png", "image/png"),
+    "webp": (".webp", "image/webp"),
+}
 
 
 def image_suffix_and_mime(encoding: ImageEncoding) -> tuple[str, str]:
@@ -22,13 +26,15 @@ def image_suffix_and_mime(encoding: ImageEncoding) -> tuple[str, str]:
 
 
 def encode_image(rgb: npt.NDArray[np.uint8], encoding: ImageEncoding) -> bytes:
-    """rgb: [height, width, 3], uint8. JPEG by libjpeg-turbo, PNG lossless."""
+    """rgb: [height, width, 3], uint8. JPEG by libjpeg-turbo; PNG and WebP lossless."""
     from PIL import Image
 
     image = Image.fromarray(rgb)
     buffer = io.BytesIO()
     if encoding.format == "jpeg":
         image.save(buffer, "JPEG", quality=encoding.quality, subsampling=encoding.subsampling)
+    elif encoding.format == "webp":
+        image.save(buffer, "WEBP", lossless=True, quality=0, method=0)
     else:
         image.save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()

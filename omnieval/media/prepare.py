@@ -12,8 +12,9 @@ from omnieval.media.audio import read_audio
 from omnieval.media.cache import CachedFile, Entry, EntryWriter, MediaCache, entry_key, source_identity
 from omnieval.media.decode import decode_frames
 from omnieval.media.encode import encode_image, encode_wav, image_suffix_and_mime
-from omnieval.media.plan import AudioCut, plan_audio, plan_frames
+from omnieval.media.plan import AudioCut, clip_duration, plan_audio, plan_frames
 from omnieval.media.probe import probe, video_facts
+from omnieval.media.timeline import shown_times
 from omnieval.types import MediaPart, MediaPlan, PreparedMedia
 
 if TYPE_CHECKING:
@@ -68,13 +69,20 @@ def _make_frames(plan: MediaPlan, writer: EntryWriter) -> None:
     if plan.video is None:
         raise MediaError("frames were asked for, but there is no video file")
     facts = video_facts(plan.video)
-    planned = plan_frames(plan.frame_plan, frames=facts.frames, fps=facts.fps, max_frames=plan.max_frames)
+    times = _real_times(plan.video) if plan.real_times else None
+    frames = facts.frames if times is None else len(times)
+    planned = plan_frames(
+        plan.frame_plan,
+        frames=frames,
+        fps=facts.fps,
+        max_frames=plan.max_frames,
+        times=times,
+    )
     indices, timestamps = planned.indices, planned.timestamps
+    duration = clip_duration(frames, facts.fps, times)
     if plan.segments:
         sound = read_audio(_sound_source(plan))
-        cuts = plan_audio(
-            plan.frame_plan, timestamps=timestamps, duration=facts.duration_s, samples=len(sound)
-        )
+        cuts = plan_audio(plan.frame_plan, timestamps=timestamps, duration=duration, samples=len(sound))
         if not cuts:
             raise MediaError(f"{_sound_source(plan)}: too short to cut; fetch the file again")
         if len(cuts) < len(indices):
@@ -101,6 +109,13 @@ def _make_frames(plan: MediaPlan, writer: EntryWriter) -> None:
         )
     if damaged:
         writer.notes.append("the decoder concealed errors in some pictures")
+
+
+def _real_times(path: Path) -> list[float]:
+    times = shown_times(path)
+    if times is None:
+        raise MediaError(f"{path}: does not say when its frames are shown; set frame_times=nominal")
+    return times
 
 
 def _cut(sound: npt.NDArray[np.float32], cut: AudioCut) -> npt.NDArray[np.float32]:

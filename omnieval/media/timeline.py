@@ -6,7 +6,11 @@ import bisect
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from omnieval.errors import MediaError
+from omnieval.media.open import open_media
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -37,6 +41,22 @@ class Timeline:
         positions = list(self.keyframes.values())
         before = bisect.bisect_right(positions, number)
         return positions[before - 1] if before else -1
+
+
+def shown_times(path: Path) -> list[float] | None:
+    """When each frame is shown, in seconds from the first one, or None where the file does not say.
+
+    Raises MediaError when the file is no video.
+    """
+    with open_media(path) as container:
+        if not container.streams.video:
+            raise MediaError(f"{path}: no video track, but the recipe needs pictures")
+        stream = container.streams.video[0]
+        timeline = read_timeline(container, stream)
+        if timeline is None or stream.time_base is None or not timeline.pts:
+            return None
+        first = timeline.pts[0]
+        return [float((time - first) * stream.time_base) for time in timeline.pts]
 
 
 def read_timeline(container: InputContainer, stream: VideoStream) -> Timeline | None:

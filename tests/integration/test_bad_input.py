@@ -180,7 +180,7 @@ def test_a_data_set_that_cannot_be_used_is_one_error(
     [
         (["--set", "max_frame=3"], "did you mean 'max_frames'"),
         (["--set", "decode.max_token=3"], "did you mean 'decode.max_tokens'"),
-        (["--set", "plan=minicpn"], "'minicpm' or 'omnievalkit'"),
+        (["--set", "plan=minicpn"], "unknown frame plan 'minicpn' (did you mean 'minicpm'?)"),
         (["--set", "max_frames=many"], "max_frames"),
         (["--set", "nonsense"], "expected key=value"),
         (["--filter", "typ=Reasoning"], "did you mean 'type'"),

@@ -12,6 +12,7 @@ from PIL import Image
 
 from omnieval.errors import MediaError
 from omnieval.media.cache import MediaCache
+from omnieval.media.decode import decode_frames
 from omnieval.media.prepare import prepare_media
 from omnieval.types import ImageEncoding, MediaPlan
 from tests.media_files import frame_number, make_video, make_wav, read_wav
@@ -99,9 +100,24 @@ def test_image_settings_are_kept(cache: MediaCache, tmp_path: Path) -> None:
         image = Image.open(path)
         assert image.layer[0][1:3] == layout  # type: ignore[attr-defined]
     assert sizes[30, "4:2:0"] < sizes[85, "4:2:0"]
-    lossless = prepare_media(plan_for(video, image=ImageEncoding("png")), cache).frames[0]
-    assert lossless.mime == "image/png"
-    from omnieval.media.decode import decode_frames
 
+
+@pytest.mark.parametrize("kind", ["png", "webp"])
+def test_lossless_images_are_the_decoded_picture(kind: str, cache: MediaCache, tmp_path: Path) -> None:
+    video = make_video(tmp_path / "v.mp4", seconds=1, audio_seconds=1)
+    encoding = ImageEncoding(kind)  # type: ignore[arg-type]
+    (lossless,) = prepare_media(plan_for(video, image=encoding), cache).frames
+    assert lossless.mime == f"image/{kind}"
     (picture,) = decode_frames(video, [0])
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(lossless.path.read_bytes()))), picture.rgb)
+
+
+def test_real_times_pick_other_frames_where_the_rate_varies(cache: MediaCache, tmp_path: Path) -> None:
+    def half_speed_first(number: int) -> int:
+        return number * 2 if number < 50 else number + 50
+
+    video = make_video(tmp_path / "v.mp4", seconds=4, time_of=half_speed_first)
+    nominal = prepare_media(plan_for(video, segments=False), cache)
+    real = prepare_media(plan_for(video, segments=False, real_times=True), cache)
+    assert [number_in(part.path) for part in real.frames] == [0, 12, 25, 37, 50, 75]
+    assert [number_in(part.path) for part in nominal.frames] != [number_in(part.path) for part in real.frames]
