@@ -1,4 +1,4 @@
-"""The verbs of omnieval for Python: run, resume, load_run, score, load_report.
+"""The verbs of omnieval for Python: run, resume, prepare, load_run, score, load_report.
 
 >>> from omnieval import api
 >>> run = api.run("daily-omni", sample=True, backend="chance", limit=4)
@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from omnieval.benchmarks.registry import BENCHMARKS
 from omnieval.config import RunConfig, Strict, load_recipe, resolve, suggest
 from omnieval.engine.execute import Execution, Notify, execute
+from omnieval.engine.fill import Filled, fill_cache
 from omnieval.engine.progress import Listener
 from omnieval.errors import ConfigError, ScoringError
 from omnieval.parsing import RULES
@@ -40,6 +41,7 @@ SHORT_NAMES: Mapping[str, str] = {
     "sample_id": "select.sample_id",
     "filter": "select.filter",
     "shuffle_seed": "select.shuffle_seed",
+    "transport": "transport.kind",
 }
 
 
@@ -82,6 +84,22 @@ def resume(
     """
     config = reconfigure(directory, list(_flattened(settings)))
     return execute_and_score(config, out=directory, api_key=api_key, listener=listener, notify=notify).run
+
+
+def prepare(
+    recipe: str | Path,
+    *,
+    sample: bool = False,
+    listener: Listener = lambda _: None,
+    notify: Notify = lambda _: None,
+    **settings: Any,
+) -> Filled:
+    """Fill the media cache for a recipe without asking a model; settings as for `run`.
+
+    Raises ConfigError, DataError, StorageError. A file that cannot be prepared is in the result.
+    """
+    config = configure(recipe, list(_flattened(settings)), sample=sample)
+    return fill_cache(config, listener=listener, notify=notify)
 
 
 def load_run(path: Path | str) -> Run:
@@ -177,7 +195,8 @@ def _rule(benchmark: str, parser: str) -> str:
 
 def _flattened(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in settings.items():
-        key = name if prefix else SHORT_NAMES.get(name, name)
+        short = not prefix and not (name == "transport" and isinstance(value, Mapping))
+        key = SHORT_NAMES.get(name, name) if short else name
         if isinstance(value, Mapping) and name not in _FREE_MAPPINGS:
             yield from _flattened(value, f"{prefix}{key}.")
         else:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from omnieval.cache_commands import cache_app
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -25,21 +27,38 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.add_typer(cache_app, name="cache")
+
 RunDirectory = Annotated[Path, typer.Argument(help="A run directory.", show_default=False)]
+Recipe = Annotated[
+    str | None,
+    typer.Argument(
+        help="Name of a bundled recipe (`omnieval list recipes`) or path of one.", show_default=False
+    ),
+]
+Data = Annotated[Path | None, typer.Option(help="Folder of the data set.")]
+UseSample = Annotated[bool, typer.Option("--sample", help="Use the small data set that the package carries.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Any recipe key, e.g. max_frames=32. Repeatable."),
+]
+Limit = Annotated[int | None, typer.Option(min=1, help="Take the first N questions only.")]
+SampleIds = Annotated[
+    list[str] | None, typer.Option("--sample-id", help="Take only this sample. Repeatable.", metavar="ID")
+]
+Filters = Annotated[
+    list[str] | None,
+    typer.Option("--filter", metavar="KEY=VALUE", help='e.g. type="Event Sequence". Repeatable.'),
+]
+ShuffleSeed = Annotated[int | None, typer.Option(help="Shuffle the videos (their questions stay together).")]
+CacheDir = Annotated[Path | None, typer.Option(help="Where prepared media are kept.")]
 
 
 @app.command()
 def run(
-    recipe: Annotated[
-        str | None,
-        typer.Argument(
-            help="Name of a bundled recipe (`omnieval list recipes`) or path of one.", show_default=False
-        ),
-    ] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder of the data set.")] = None,
-    sample: Annotated[
-        bool, typer.Option("--sample", help="Use the small data set that the package carries.")
-    ] = False,
+    recipe: Recipe = None,
+    data: Data = None,
+    sample: UseSample = False,
     base_url: Annotated[str | None, typer.Option(help="Model server, e.g. http://127.0.0.1:8000/v1.")] = None,
     model: Annotated[str | None, typer.Option(help="The model's name on the server.")] = None,
     backend: Annotated[str | None, typer.Option(help="See `omnieval list backends`.")] = None,
@@ -49,55 +68,39 @@ def run(
     resume: Annotated[
         Path | None, typer.Option(help="Continue this run directory; no recipe needed.")
     ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any recipe key, e.g. max_frames=32. Repeatable."),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Ask the first N questions only.")] = None,
-    sample_id: Annotated[
-        list[str] | None, typer.Option(help="Ask only this sample. Repeatable.", metavar="ID")
-    ] = None,
-    filter_: Annotated[
-        list[str] | None,
-        typer.Option("--filter", metavar="KEY=VALUE", help='e.g. type="Event Sequence". Repeatable.'),
-    ] = None,
-    shuffle_seed: Annotated[
-        int | None, typer.Option(help="Shuffle the videos (their questions stay together).")
-    ] = None,
+    set_: Settings = None,
+    limit: Limit = None,
+    sample_id: SampleIds = None,
+    filter_: Filters = None,
+    shuffle_seed: ShuffleSeed = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="Requests in flight.")] = None,
     transport: Annotated[
         str | None, typer.Option(help="How media reach the server: auto, file, inline or http.")
     ] = None,
-    cache_dir: Annotated[Path | None, typer.Option(help="Where prepared media are kept.")] = None,
+    cache_dir: CacheDir = None,
     api_key_env: Annotated[
         str | None, typer.Option(metavar="NAME", help="Environment variable with the API key.")
     ] = None,
 ) -> None:
     """Ask a model a benchmark's questions, score the answers and write a report."""
     from omnieval import api
-    from omnieval.config import parse_assignment
     from omnieval.errors import ConfigError
 
-    overrides: list[tuple[str, Any]] = [parse_assignment(text) for text in set_ or []]
-    flags = {
-        "data": data,
-        "base_url": base_url,
-        "model": model,
-        "backend": backend,
-        "limit": limit,
-        "sample_id": sample_id or None,
-        "filter": _filters(filter_ or []) or None,
-        "shuffle_seed": shuffle_seed,
-        "concurrency": concurrency,
-        "transport.kind": transport,
-        "cache_dir": cache_dir,
-        "api_key_env": api_key_env,
-    }
-    overrides += [
-        (api.SHORT_NAMES.get(key, key), str(value) if isinstance(value, Path) else value)
-        for key, value in flags.items()
-        if value is not None
-    ]
+    overrides = _overrides(
+        set_,
+        data=data,
+        base_url=base_url,
+        model=model,
+        backend=backend,
+        limit=limit,
+        sample_id=sample_id,
+        filter=_filters(filter_),
+        shuffle_seed=shuffle_seed,
+        concurrency=concurrency,
+        transport=transport,
+        cache_dir=cache_dir,
+        api_key_env=api_key_env,
+    )
     if resume is not None:
         if recipe is not None or sample or out is not None:
             raise ConfigError(
@@ -121,6 +124,40 @@ def run(
             notify=lambda line: _print_line(console, line, style="dim"),
         )
     _conclude(execution, console)
+
+
+@app.command()
+def prepare(
+    recipe: Recipe,
+    data: Data = None,
+    sample: UseSample = False,
+    set_: Settings = None,
+    limit: Limit = None,
+    sample_id: SampleIds = None,
+    filter_: Filters = None,
+    shuffle_seed: ShuffleSeed = None,
+    cache_dir: CacheDir = None,
+) -> None:
+    """Fill the media cache for a recipe without asking a model."""
+    from omnieval import api
+    from omnieval.engine.fill import fill_cache
+    from omnieval.prepare_display import show_filled
+    from omnieval.progress_display import progress_display
+
+    overrides = _overrides(
+        set_,
+        data=data,
+        limit=limit,
+        sample_id=sample_id,
+        filter=_filters(filter_),
+        shuffle_seed=shuffle_seed,
+        cache_dir=cache_dir,
+    )
+    config = api.configure(recipe or "", overrides, sample=sample)
+    console = _console()
+    with progress_display(console) as listener:
+        filled = fill_cache(config, listener=listener, notify=lambda line: _print_line(console, line))
+    show_filled(filled, console)
 
 
 @app.command()
@@ -229,11 +266,27 @@ def _conclude(execution: Execution, console: Console) -> None:
     sys.exit(1 if failure is None else 4)
 
 
-def _filters(texts: list[str]) -> dict[str, str]:
+def _overrides(assignments: list[str] | None, **flags: Any) -> list[tuple[str, Any]]:
+    """(dotted key, value) pairs of `--set` and of the flags that were given; flags win."""
+    from omnieval import api
+    from omnieval.config import parse_assignment
+
+    given = {key: value for key, value in flags.items() if value is not None and value not in ([], {})}
+    return [
+        *(parse_assignment(text) for text in assignments or []),
+        *((api.SHORT_NAMES.get(key, key), _plain(value)) for key, value in given.items()),
+    ]
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else value
+
+
+def _filters(texts: list[str] | None) -> dict[str, str]:
     from omnieval.errors import ConfigError
 
     filters = {}
-    for text in texts:
+    for text in texts or []:
         key, separator, value = text.partition("=")
         if not separator:
             raise ConfigError(

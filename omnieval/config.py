@@ -117,6 +117,7 @@ class RunConfig(Strict):
     data: Path | None = None
     runs_dir: Path = Path("runs")
     cache_dir: Path | None = None
+    cache_limit_gb: float | None = Field(None, gt=0)
     concurrency: int = Field(8, ge=1)
     prepare: PrepareConfig = PrepareConfig()
     timeouts: TimeoutConfig = TimeoutConfig()
@@ -172,7 +173,7 @@ class RunConfig(Strict):
 # set's fingerprint is compared instead of its path.
 OPERATIONAL: frozenset[str] = frozenset(
     {
-        "recipe", "base_url", "api_key_env", "data", "runs_dir", "cache_dir", "concurrency",
+        "recipe", "base_url", "api_key_env", "data", "runs_dir", "cache_dir", "cache_limit_gb", "concurrency",
         "prepare", "timeouts", "retry", "transport",
     }
 )  # fmt: skip

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from omnieval.backends.base import BackendContext
 from omnieval.backends.registry import BACKENDS
-from omnieval.benchmarks.base import Benchmark, select
+from omnieval.benchmarks.base import Benchmark, Dataset, select
 from omnieval.benchmarks.registry import BENCHMARKS
 from omnieval.config import RunConfig
 from omnieval.engine.begin import begin_or_continue
@@ -20,6 +19,7 @@ from omnieval.engine.runner import RunEnd, Runner
 from omnieval.engine.signals import run_to_end, stop_on_signals
 from omnieval.engine.workers import MediaWorkers
 from omnieval.media.cache import MediaCache, default_cache_dir
+from omnieval.media.cache_care import prune
 from omnieval.media.transport import FileServer, allowed_media_path, file_url, inline_url, is_local
 from omnieval.runlog import Run, RunWriter
 from omnieval.scoring.choice import score_choice
@@ -50,12 +50,8 @@ def execute(
     is). In the main thread a first SIGINT or SIGTERM ends the run in good order.
     Raises ConfigError, DataError, BackendError before anything is asked; StorageError at any time.
     """
-    benchmark: Benchmark = BENCHMARKS.load(config.benchmark)(config)
-    dataset = benchmark.load()
-    chosen = select(dataset.samples, config.select)
-    for note in dataset.notes:
-        notify(f"note: {note}")
-    cache = MediaCache(config.cache_dir or default_cache_dir())
+    benchmark, dataset, chosen = load_selected(config, notify)
+    cache = open_cache(config)
 
     async def work() -> Execution:
         with _media_url(config) as (kind, media_url):
@@ -76,7 +72,30 @@ def execute(
                 await backend.close()
         return Execution(Run.load(writer.directory), end)
 
-    return run_to_end(work)
+    execution = run_to_end(work)
+    keep_to_size(config, cache)
+    return execution
+
+
+def load_selected(config: RunConfig, notify: Notify) -> tuple[Benchmark, Dataset, list[Sample]]:
+    """The configured benchmark, its data set and the samples to ask. Raises ConfigError, DataError."""
+    benchmark: Benchmark = BENCHMARKS.load(config.benchmark)(config)
+    dataset = benchmark.load()
+    chosen = select(dataset.samples, config.select)
+    for note in dataset.notes:
+        notify(f"note: {note}")
+    return benchmark, dataset, chosen
+
+
+def keep_to_size(config: RunConfig, cache: MediaCache) -> None:
+    """Prune the cache where the configuration limits it."""
+    if config.cache_limit_gb is not None:
+        prune(cache, most_bytes=int(config.cache_limit_gb * 1e9))
+
+
+def open_cache(config: RunConfig) -> MediaCache:
+    """The configured media cache. Raises StorageError when it cannot be written."""
+    return MediaCache(config.cache_dir or default_cache_dir())
 
 
 async def _ask(
@@ -88,16 +107,10 @@ async def _ask(
     pending: Sequence[Sample],
     listener: Listener,
 ) -> RunEnd:
-    count = config.prepare.workers or os.cpu_count() or 1
-    workers = MediaWorkers(
-        cache,
-        workers=count,
-        time_limit_s=config.prepare.time_limit_s,
-        memory_limit_gib=config.prepare.memory_limit_gib,
-    )
+    workers = MediaWorkers.of(config, cache)
     runner = Runner(
         backend,
-        Preparer(benchmark, workers.prepare, ahead=count + config.concurrency),
+        Preparer(benchmark, workers.prepare, ahead=workers.count + config.concurrency),
         writer,
         score=lambda sample, response: score_choice(sample, response, selected=True, rule=config.parser),
         retry=config.retry,

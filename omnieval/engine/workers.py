@@ -9,6 +9,7 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from pathlib import Path
 
+from omnieval.config import RunConfig
 from omnieval.errors import MediaError
 from omnieval.media.cache import MediaCache
 from omnieval.media.prepare import find_prepared
@@ -30,6 +31,7 @@ class MediaWorkers:
     def __init__(
         self, cache: MediaCache, *, workers: int, time_limit_s: float, memory_limit_gib: float
     ) -> None:
+        self.count = workers
         self._cache = cache
         self._time_limit_s = time_limit_s
         self._memory_limit = int(memory_limit_gib * 2**30)
@@ -37,12 +39,25 @@ class MediaWorkers:
         for _ in range(workers):
             self._free.put_nowait(None)
         self._processes: set[Process] = set()
+        self.found = 0  # plans that the cache held already
+
+    @classmethod
+    def of(cls, config: RunConfig, cache: MediaCache) -> MediaWorkers:
+        """As a configuration wants them."""
+        settings = config.prepare
+        return cls(
+            cache,
+            workers=settings.workers or os.cpu_count() or 1,
+            time_limit_s=settings.time_limit_s,
+            memory_limit_gib=settings.memory_limit_gib,
+        )
 
     async def prepare(self, plan: MediaPlan) -> PreparedMedia:
         """The files of a plan. Raises MediaError, also for a file whose worker died or took too long, and
         StorageError when the cache cannot be written."""
         found = await asyncio.to_thread(find_prepared, plan, self._cache)
         if found is not None:
+            self.found += 1
             return found
         process = await self._free.get()
         try:

@@ -28,6 +28,7 @@ LAYOUT = "v1"
 MANIFEST = "manifest.json"
 _EDGE_BYTES = 64 * 1024
 _STALE_S = 24 * 3600
+_USE_MARK_S = 60
 
 
 def default_cache_dir() -> Path:
@@ -104,7 +105,11 @@ class MediaCache:
 
     def get(self, key: str) -> Entry | None:
         """The entry of a key, or None when there is none that verifies."""
-        return _read(self._place(key), key)
+        place = self._place(key)
+        entry = _read(place, key)
+        if entry is not None:
+            _mark_used(place)
+        return entry
 
     def get_or_make(
         self, key: str, description: Mapping[str, Any], make: Callable[[EntryWriter], None]
@@ -114,10 +119,10 @@ class MediaCache:
         description: what goes into the manifest beside the files. Errors of `make` pass through and
         leave nothing behind.
         """
-        place = self._place(key)
-        entry = _read(place, key)
+        entry = self.get(key)
         if entry is not None:
             return entry
+        place = self._place(key)
         with self._temporary_folder() as folder:
             writer = EntryWriter(folder, self.root)
             make(writer)
@@ -148,6 +153,10 @@ class MediaCache:
                 shutil.rmtree(damaged, ignore_errors=True)
             else:
                 return
+
+    def trash(self) -> contextlib.AbstractContextManager[Path]:
+        """A folder on the same file system whose content is removed at the end of the block."""
+        return self._temporary_folder()
 
     @contextlib.contextmanager
     def _temporary_folder(self) -> Iterator[Path]:
@@ -206,6 +215,14 @@ def _read(place: Path, key: str) -> Entry | None:
         return Entry({role: tuple(items) for role, items in files.items()}, tuple(manifest["notes"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _mark_used(place: Path) -> None:
+    """The manifest's modification time is when the entry was last used; a read-only cache keeps none."""
+    manifest = place / MANIFEST
+    with contextlib.suppress(OSError):
+        if time.time() - manifest.stat().st_mtime > _USE_MARK_S:
+            os.utime(manifest)
 
 
 @contextlib.contextmanager

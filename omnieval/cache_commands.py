@@ -1,0 +1,107 @@
+"""`omnieval cache`: look after prepared media."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from omnieval.media.cache import MediaCache
+
+cache_app = typer.Typer(help="Look after the cache of prepared media.", no_args_is_help=True)
+
+CacheDir = Annotated[
+    Path | None, typer.Option(help="The cache folder; else OMNIEVAL_CACHE_DIR or the user's own.")
+]
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+@cache_app.command()
+def path(cache_dir: CacheDir = None) -> None:
+    """Print the cache folder."""
+    typer.echo(_folder(cache_dir))
+
+
+@cache_app.command()
+def info(cache_dir: CacheDir = None) -> None:
+    """Show how many entries the cache holds, and their size."""
+    from omnieval.media.cache_care import entries
+
+    found = list(entries(_open(cache_dir)))
+    typer.echo(f"{_folder(cache_dir)}: {len(found)} entries, {_size(sum(entry.size for entry in found))}")
+
+
+@cache_app.command()
+def verify(
+    cache_dir: CacheDir = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove damaged entries.")] = False,
+) -> None:
+    """Read every file and compare it with its manifest; exit code 1 when an entry is damaged."""
+    from omnieval.media import cache_care
+
+    cache = _open(cache_dir)
+    found = list(cache_care.damaged(cache))
+    for damage in found:
+        typer.echo(f"damaged: {damage.folder}: {damage.reason}")
+        if remove:
+            cache_care.remove(cache, damage.folder)
+    count = sum(1 for _ in cache_care.entries(cache))
+    if not found:
+        typer.echo(f"{count} entries, all whole")
+        return
+    typer.echo(f"{len(found)} damaged entries " + ("removed" if remove else "(remove them with --remove)"))
+    sys.exit(0 if remove else 1)
+
+
+@cache_app.command()
+def prune(
+    max_size: Annotated[
+        str, typer.Option(help="Keep at most so much, e.g. 20GB; what was used longest ago goes first.")
+    ],
+    cache_dir: CacheDir = None,
+) -> None:
+    """Shrink the cache. What was used within the last hour stays, since a run may be sending it."""
+    from omnieval.media import cache_care
+
+    most_bytes = _bytes(max_size)
+    result = cache_care.prune(_open(cache_dir), most_bytes=most_bytes)
+    typer.echo(
+        f"removed {result.removed} entries ({_size(result.freed)}), kept {result.kept} ({_size(result.left)})"
+    )
+    if result.left > most_bytes:
+        typer.echo("what is left was used within the last hour")
+
+
+def _folder(cache_dir: Path | None) -> Path:
+    from omnieval.media.cache import default_cache_dir
+
+    named = os.environ.get("OMNIEVAL_CACHE_DIR")
+    return (cache_dir or (Path(named) if named else default_cache_dir())).expanduser().absolute()
+
+
+def _open(cache_dir: Path | None) -> MediaCache:
+    from omnieval.media.cache import MediaCache
+
+    return MediaCache(_folder(cache_dir))
+
+
+def _bytes(text: str) -> int:
+    from omnieval.errors import ConfigError
+
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
+    if match is None:
+        raise ConfigError(f"--max-size {text!r}: expected a size such as 500MB or 20GB")
+    return int(float(match.group(1)) * _UNITS[match.group(2).upper()])
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} TB"
