@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 # After the finish reason only usage and [DONE] are awaited; they are not worth a long wait.
 _AFTER_FINISH_S = 5.0
 _CHECK_S = 30.0
+# Media inside a request take several times their size while it is put together.
+_ENCODED_AT_ONCE = 2
 
 
 def create(config: RunConfig, context: BackendContext) -> OpenAIChat:
@@ -101,6 +103,7 @@ class OpenAIChat:
         self._media_url = media_url
         self._secret = api_key
         self._timeouts = config.timeouts
+        self._encoding = asyncio.Semaphore(_ENCODED_AT_ONCE)
         limit = config.concurrency + 4
         self._client = httpx.AsyncClient(
             timeout=httpx.Timeout(None, connect=self._timeouts.connect_s),
@@ -135,7 +138,8 @@ class OpenAIChat:
     async def generate(self, request: Request) -> Response:
         answer = ChatAnswer(request.sample_id)
         try:
-            body = await asyncio.to_thread(self._encoded, request)
+            async with self._encoding:
+                body = await asyncio.to_thread(self._encoded, request)
             answer.begin()
             async with asyncio.timeout(self._timeouts.total_s):
                 await self._ask(body, answer)
@@ -157,7 +161,9 @@ class OpenAIChat:
             raise _TryError(
                 Failure("media", message, hint="the cache was changed; resume the run")
             ) from error
-        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        text = json.dumps(body, ensure_ascii=False)
+        del body
+        return text.encode("utf-8", "replace")
 
     async def _ask(self, body: bytes, answer: ChatAnswer) -> None:
         import httpx
