@@ -9,6 +9,8 @@ from typing import Any
 from omnieval.parsing import well_formed
 from omnieval.types import Failure, Response, Timing, Usage
 
+_DIGITS = 6  # microseconds; clocks are not finer
+
 
 class ChatAnswer:
     """Collects the chunks of a stream, or one whole body.
@@ -70,7 +72,6 @@ class ChatAnswer:
 
     def response(self, error: Failure | None) -> Response:
         """The end of the try."""
-        end = self._last_chunk
         return Response(
             sample_id=self._sample_id,
             text=well_formed("".join(self._text)),
@@ -79,13 +80,16 @@ class ChatAnswer:
             usage=self._usage,
             timing=Timing(
                 started=self._started_wall,
-                ttft_s=None if self._first_text is None else self._first_text - self._started,
-                itl_s=tuple(self._itl_s),
-                e2e_s=None if end is None else end - self._started,
+                ttft_s=self._since_start(self._first_text),
+                itl_s=tuple(round(gap, _DIGITS) for gap in self._itl_s),
+                e2e_s=self._since_start(self._last_chunk),
             ),
             model=self._model,
             error=error,
         )
+
+    def _since_start(self, moment: float | None) -> float | None:
+        return None if moment is None else round(moment - self._started, _DIGITS)
 
     def _take_choice(self, choice: Mapping[str, Any], modality: Any, tokens: int, now: float) -> None:
         if self.finished or choice.get("modality", modality) not in (None, "text"):

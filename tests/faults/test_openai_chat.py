@@ -153,7 +153,7 @@ def test_usage_and_times_are_kept_and_a_chunk_of_k_tokens_counts_k(server: Fault
     assert timing.ttft_s is not None
     assert timing.e2e_s is not None
     assert 0 < timing.ttft_s <= timing.e2e_s
-    assert sum(timing.itl_s) <= timing.e2e_s
+    assert sum(timing.itl_s) <= timing.e2e_s + 1e-5
 
 
 def test_usage_after_the_finish_reason_is_still_read(server: FaultServer) -> None:
