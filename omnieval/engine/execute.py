@@ -18,9 +18,17 @@ from omnieval.engine.progress import Listener
 from omnieval.engine.runner import RunEnd, Runner
 from omnieval.engine.signals import run_to_end, stop_on_signals
 from omnieval.engine.workers import MediaWorkers
+from omnieval.errors import ConfigError
 from omnieval.media.cache import MediaCache, default_cache_dir
 from omnieval.media.cache_care import prune
-from omnieval.media.transport import FileServer, allowed_media_path, file_url, inline_url, is_local
+from omnieval.media.transport import (
+    FileServer,
+    allowed_media_path,
+    file_url,
+    inline_url,
+    is_local,
+    is_loopback,
+)
 from omnieval.runlog import Run, RunWriter
 from omnieval.scoring.choice import score_choice
 from omnieval.types import Backend, MediaUrl, Response, Sample
@@ -149,7 +157,20 @@ def _media_url(config: RunConfig) -> Iterator[tuple[str, MediaUrl]]:
         kind = "file" if local else "inline"
     if kind == "http":
         settings = config.transport
+        _check_reachable(config)
         with FileServer(settings.host, settings.port, public_url=settings.public_url) as server:
             yield kind, server.url
     else:
         yield kind, file_url if kind == "file" else inline_url
+
+
+def _check_reachable(config: RunConfig) -> None:
+    """Refuse a file server that the model server cannot reach at the address that it would be told."""
+    settings = config.transport
+    elsewhere = config.base_url is not None and not is_local(config.base_url)
+    unnamed = settings.host in ("0.0.0.0", "::")
+    if settings.public_url is None and (unnamed or (elsewhere and is_loopback(settings.host))):
+        raise ConfigError(
+            f"transport http on {settings.host}: the model server cannot reach media at that address; set "
+            "transport.host to an address of this machine that it sees, or transport.public_url"
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import ipaddress
 import mimetypes
 import os
 import re
@@ -44,6 +45,15 @@ def is_local(base_url: str) -> bool:
     except (OSError, UnicodeError):  # the latter for a name that no resolver accepts
         return False
     return bool(addresses) and all(_is_own_address(str(address)) for address in addresses)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is reached from this machine only."""
+    try:
+        addresses = {str(info[4][0]) for info in socket.getaddrinfo(host, None)}
+    except (OSError, UnicodeError):
+        return False
+    return bool(addresses) and all(ipaddress.ip_address(a.partition("%")[0]).is_loopback for a in addresses)
 
 
 def _is_own_address(address: str) -> bool:

@@ -189,6 +189,8 @@ def test_a_data_set_that_cannot_be_used_is_one_error(
         (["--set", "parser=oficial"], "did you mean 'official'"),
         (["--backend", "openai-chatt"], "did you mean 'openai-chat'"),
         (["--api-key-env", "NOT_SET_ANYWHERE"], "not set"),
+        (["--transport", "http", "--set", "transport.host=0.0.0.0"], "transport.public_url"),
+        (["--transport", "http", "--base-url", "http://203.0.113.7/v1"], "transport.host"),
         (["--base-url", "http://user:pass@127.0.0.1/v1"], "--api-key-env"),
     ],
 )
