@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from omnieval.benchmarks.base import Benchmark
 from omnieval.errors import MediaError, StorageError
@@ -51,9 +52,10 @@ class Preparer:
             while window:
                 yield await window.popleft()
         finally:
-            for task in window:
-                task.cancel()
-            await asyncio.gather(*window, return_exceptions=True)
+            left: list[asyncio.Future[Any]] = [*window, *self._running.values()]
+            for work in left:
+                work.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
 
     async def _prepare(self, sample: Sample) -> Prepared:
         try:

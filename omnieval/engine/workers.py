@@ -39,6 +39,8 @@ class MediaWorkers:
         for _ in range(workers):
             self._free.put_nowait(None)
         self._processes: set[Process] = set()
+        self._starting: set[asyncio.Future[Process]] = set()
+        self._closed = False
         self.found = 0  # plans that the cache held already
 
     @classmethod
@@ -61,6 +63,8 @@ class MediaWorkers:
             return found
         process = await self._free.get()
         try:
+            if self._closed:
+                raise asyncio.CancelledError
             process = process or await self._start()
             line = await self._ask(process, plan)
         except BaseException:
@@ -72,12 +76,21 @@ class MediaWorkers:
         return read_answer(line)
 
     async def close(self) -> None:
-        """End the processes, also those that are still at work."""
+        """End the processes, also those that are still at work, and start no more."""
+        self._closed = True
+        await asyncio.gather(*self._starting, return_exceptions=True)
         for process in list(self._processes):
             self._kill(process)
         await asyncio.gather(*(process.wait() for process in self._processes))
 
     async def _start(self) -> Process:
+        """A new worker. Starting one is never cut off half way, so that each is known and can be ended."""
+        starting = asyncio.ensure_future(self._spawn())
+        self._starting.add(starting)
+        starting.add_done_callback(self._starting.discard)
+        return await asyncio.shield(starting)
+
+    async def _spawn(self) -> Process:
         arguments = [
             str(self._cache.root),
             str(self._time_limit_s + _KILL_AFTER_S),

@@ -96,12 +96,14 @@ class MediaCache:
     Raises StorageError, here and in `get_or_make`, when the folder cannot be written or is full.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, tidy: bool = True) -> None:
+        """tidy: remove what killed processes left behind."""
         self.root = root.absolute()
         self._temporary = self.root / LAYOUT / "tmp"
         with _storage_errors(self.root):
             self._temporary.mkdir(parents=True, exist_ok=True)
-            self._remove_stale()
+            if tidy:
+                self._remove_stale()
 
     def get(self, key: str) -> Entry | None:
         """The entry of a key, or None when there is none that verifies."""

@@ -39,9 +39,10 @@ def read_answer(line: bytes) -> PreparedMedia:
     raise MediaError(answer["message"], kind=answer["error"])
 
 
-def _answer(plan: MediaPlan, cache: MediaCache, memory_limit: int) -> dict[str, Any]:
+def _answer(plan: MediaPlan, cache_root: Path, memory_limit: int) -> dict[str, Any]:
     try:
-        return {"media": _MEDIA.dump_python(prepare_media(plan, cache), mode="json")}
+        media = prepare_media(plan, MediaCache(cache_root, tidy=False))
+        return {"media": _MEDIA.dump_python(media, mode="json")}
     except MediaError as error:
         return {"error": error.kind, "message": str(error)}
     except StorageError as error:
@@ -64,10 +65,9 @@ def main(cache_root: str, time_limit_s: str, memory_limit_bytes: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what a Ctrl-C means
     memory_limit = int(memory_limit_bytes)
     resource.setrlimit(resource.RLIMIT_DATA, (memory_limit, memory_limit))
-    cache = MediaCache(Path(cache_root))
     for line in sys.stdin.buffer:
         signal.setitimer(signal.ITIMER_REAL, float(time_limit_s))
-        answer = _answer(_PLAN.validate_json(line), cache, memory_limit)
+        answer = _answer(_PLAN.validate_json(line), Path(cache_root), memory_limit)
         signal.setitimer(signal.ITIMER_REAL, 0)
         sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
         sys.stdout.buffer.flush()

@@ -154,6 +154,24 @@ def test_workers_work_side_by_side(tmp_path: Path) -> None:
     with_workers(tmp_path, work, count=3)
 
 
+@pytest.mark.parametrize("turns", [0, 1, 3, 10, 40, 200])
+def test_closing_in_the_midst_of_work_ends_everything(turns: int, tmp_path: Path) -> None:
+    videos = [make_video(tmp_path / f"{i}.mp4", seconds=1) for i in range(5)]
+
+    async def work(workers: MediaWorkers) -> None:
+        tasks = [asyncio.create_task(workers.prepare(plan(video))) for video in videos]
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await workers.close()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert pids(workers) == []
+        assert not [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+    with_workers(tmp_path, work, count=2)
+
+
 def children(pid: int) -> list[int]:
     found = []
     for task in Path(f"/proc/{pid}/task").iterdir():

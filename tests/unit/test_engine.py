@@ -224,6 +224,33 @@ def test_a_full_cache_ends_the_run_and_keeps_what_was_answered(tmp_path: Path) -
     assert 1 <= len(answered) <= 5
 
 
+def test_nothing_is_left_running_when_the_run_ends_early(tmp_path: Path) -> None:
+    left: list[asyncio.Task[Any]] = []
+
+    async def script(sample_id: str, call: int) -> Response:
+        return failed(sample_id, "configuration")
+
+    async def slowly(plan: MediaPlan) -> PreparedMedia:
+        if plan.video in (Path("v0"), Path("v1"), Path("v2"), Path("v3")):
+            return PreparedMedia()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def work() -> RunEnd:
+        benchmark: Any = PlainBenchmark()
+        with RunWriter.begin(tmp_path / "run", INFO, []) as writer:
+            runner = Runner(
+                ScriptedBackend(script), Preparer(benchmark, slowly, ahead=9), writer, score=score,
+                retry=QUICK, concurrency=1, grace_s=0.2,
+            )  # fmt: skip
+            end = await runner.run(samples(30))
+        left.extend(task for task in asyncio.all_tasks() if task is not asyncio.current_task())
+        return end
+
+    assert asyncio.run(work()).reason == "refused"
+    assert left == []
+
+
 def test_what_heals_is_tried_again_and_every_try_is_kept(tmp_path: Path) -> None:
     async def script(sample_id: str, call: int) -> Response:
         return failed(sample_id, "server", retryable=True) if call < 3 else Response(sample_id, text="A")
