@@ -5,7 +5,7 @@ They are frozen and carry paths, never media bytes, so holding a whole data set 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -278,6 +278,3 @@ class MediaUrl(Protocol):
     """Turns a media part into a URL that the server can read (file://, data:, http://)."""
 
     def __call__(self, part: MediaPart) -> str: ...
-
-
-SampleSequence = Sequence[Sample]
