@@ -1,7 +1,8 @@
 """Reply text to answer letter: one pure function a named rule."""
 
-from omnieval.parsing.letter import RULES, ParsedLetter, parse_letter
+from omnieval.parsing.letter import RULES, parse_letter
 from omnieval.parsing.options import gold_letter, lettered, relabelled, split_label
+from omnieval.parsing.parsed import ParsedLetter
 from omnieval.parsing.unicode import visible, well_formed
 
 __all__ = [

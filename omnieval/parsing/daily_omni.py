@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from omnieval.parsing.parsed import ParsedLetter
+
 _AFTER_ASSISTANT = re.compile(r"assistant\s*", re.IGNORECASE)
 _LEADING = re.compile(r"([A-D])(?:[\s.):：]|$)", re.IGNORECASE)
 _WORD = re.compile(r"\b([A-D])\b")
 _BETWEEN_NON_LATIN = re.compile(r"(?:[^A-Za-z]|^)([A-D])(?:[^A-Za-z]|$)", re.IGNORECASE)
 
 
-def daily_omni_official(reply: str, _options: Mapping[str, str]) -> tuple[tuple[int, int] | None, str]:
-    """(span of the letter in the reply or None, the step that decided).
-
-    What follows the first word "assistant" counts, or the whole reply. In that text: a leading A-D
+def daily_omni_official(reply: str, _options: Mapping[str, str]) -> ParsedLetter:
+    """What follows the first word "assistant" counts, or the whole reply. In that text: a leading A-D
     before a space, full stop, bracket, colon or the end; else the first A-D that stands as a word;
     else the last A-D between characters that are not Latin letters (for text without spaces).
     """
@@ -27,16 +27,17 @@ def daily_omni_official(reply: str, _options: Mapping[str, str]) -> tuple[tuple[
     text = reply[start:].rstrip()
     leading = _LEADING.match(text)
     if leading:
-        return _span(start, leading), "leading letter"
+        return ParsedLetter.at(reply, _span(start, leading), "leading letter")
     upper, origin = _upper_with_origin(text)
     word = _WORD.search(upper)
     if word:
         position = start + origin[word.start(1)]
-        return (position, position + 1), "first letter that stands as a word"
+        span = (position, position + 1)
+        return ParsedLetter.at(reply, span, "first letter that stands as a word")
     between = list(_BETWEEN_NON_LATIN.finditer(text))
     if between:
-        return _span(start, between[-1]), "last letter between non-Latin characters"
-    return None, "no letter A-D found"
+        return ParsedLetter.at(reply, _span(start, between[-1]), "last letter between non-Latin characters")
+    return ParsedLetter.none("no letter A-D found")
 
 
 def _span(start: int, match: re.Match[str]) -> tuple[int, int]:

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from omnieval.config import suggest
 from omnieval.errors import ConfigError
 from omnieval.parsing.daily_omni import daily_omni_official
 from omnieval.parsing.options import lettered
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedLetter:
-    """letter: the option's letter, or None where the reply commits to none.
-
-    span: (start, end) of the letter in the reply, or None. reason: which step of the rule decided.
-    """
-
-    letter: str | None
-    span: tuple[int, int] | None
-    reason: str
-
-
-Rule = Callable[[str, Mapping[str, str]], tuple[tuple[int, int] | None, str]]
+from omnieval.parsing.parsed import ParsedLetter, Rule
 
 RULES: Mapping[str, Rule] = {
     "daily-omni-official": daily_omni_official,
@@ -42,6 +27,4 @@ def parse_letter(
     if rule not in RULES:
         raise ConfigError(f"unknown parser {rule!r}{suggest(rule, RULES)}")
     by_letter = options if isinstance(options, Mapping) else lettered(options or ())
-    span, reason = RULES[rule](reply, by_letter)
-    letter = reply[span[0] : span[1]].upper()[:1] if span else None
-    return ParsedLetter(letter, span, reason)
+    return RULES[rule](reply, by_letter)
