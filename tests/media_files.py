@@ -28,19 +28,24 @@ def make_video(
     size: tuple[int, int] = (_BITS * _BLOCK, 64),
     audio_seconds: float | None = None,
     audio_start_s: float = 0.0,
+    audio_pause: tuple[float, float] | None = None,
     audio_channels: int = 1,
     container_options: dict[str, str] | None = None,
+    pixel_aspect: Fraction | None = None,
     **codec_options: str,
 ) -> Path:
     """A video whose picture i shows the number i as black and white blocks (see `frame_number`).
 
     time_of: presentation time of a picture, in 1/fps seconds. audio_seconds: length of a 440 Hz tone
-    beside it; None for no track.
+    beside it; None for no track; audio_pause: (after how many seconds, for how many) its clock goes on
+    without sound.
     """
     with av.open(str(path), "w", options=container_options or {}) as container:
         stream = container.add_stream(codec, rate=fps, options=codec_options)
         stream.width, stream.height = size
         stream.pix_fmt = pix_fmt
+        if pixel_aspect is not None:
+            stream.sample_aspect_ratio = pixel_aspect
         stream.time_base = 1 / Fraction(fps)
         stream.codec_context.time_base = 1 / Fraction(fps)
         audio = None
@@ -60,10 +65,47 @@ def make_video(
                 layout = _LAYOUTS[audio_channels]
                 piece = av.AudioFrame.from_ndarray(channels, format="fltp", layout=layout)
                 piece.sample_rate = 48_000
-                piece.pts = start + round(audio_start_s * 48_000)
+                pause_s = audio_pause[1] if audio_pause and start >= audio_pause[0] * 48_000 else 0.0
+                piece.pts = start + round((audio_start_s + pause_s) * 48_000)
                 piece.time_base = Fraction(1, 48_000)
                 container.mux(audio.encode(piece))
             container.mux(audio.encode(None))
+    return path
+
+
+def with_edit_list(path: Path, source: Path, *, skip: int, keep: int, fps: int = 25) -> Path:
+    """A copy of an mp4 of which players show `keep` frames, beginning with frame `skip`."""
+    content = bytearray(source.read_bytes())
+    movie_rate = _box_field(content, b"mvhd", 16)
+    track_rate = _box_field(content, b"mdhd", 16)
+    edit = content.index(b"elst") + 12
+    start = int.from_bytes(content[edit + 4 : edit + 8], "big") + skip * track_rate // fps
+    content[edit : edit + 8] = (keep * movie_rate // fps).to_bytes(4, "big") + start.to_bytes(4, "big")
+    path.write_bytes(content)
+    return path
+
+
+def _box_field(content: bytearray, box: bytes, offset: int) -> int:
+    place = content.index(box) + offset
+    return int.from_bytes(content[place : place + 4], "big")
+
+
+def repeated(path: Path, source: Path, *, times: int) -> Path:
+    """The packets of a video, `times` after each other: a long file at the cost of a short one."""
+    with av.open(str(source)) as given, av.open(str(path), "w") as container:
+        stream = given.streams.video[0]
+        packets = [packet for packet in given.demux(stream) if packet.size]
+        copy = container.add_stream_from_template(stream)
+        length = stream.duration
+        assert length is not None
+        for turn in range(times):
+            for packet in packets:
+                moved = av.Packet(bytes(packet))
+                moved.stream, moved.time_base = copy, packet.time_base
+                moved.is_keyframe = packet.is_keyframe
+                assert packet.pts is not None and packet.dts is not None
+                moved.pts, moved.dts = packet.pts + turn * length, packet.dts + turn * length
+                container.mux(moved)
     return path
 
 

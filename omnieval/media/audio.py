@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,20 +13,26 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     from av.audio.frame import AudioFrame
+    from av.audio.resampler import AudioResampler
     from av.audio.stream import AudioStream
 
 _TOLERATED_LOSS_S = 1.0
+# A shorter pause between packets is rounding in the container; a longer one than this is a broken clock.
+_SHORTEST_GAP_S = 0.1
+_LONGEST_GAP_S = 600.0
+# Sizes in a WAV's header from here on, and 0, come from writers that could not know the length.
+_UNKNOWN_WAV_SIZE = 0x7FFFF000
 
 
 def read_audio(path: Path) -> npt.NDArray[np.float32]:
     """The whole first audio track: [samples], float32 in -1..1, 16 kHz, mono.
 
     Resampled by FFmpeg; channels are averaged, as the references do (FFmpeg's own down-mix of float sound
-    is louder and would clip). A track that starts after the file's beginning gets silence before it, so
-    that sample i is at i/16000 seconds of the file. Raises MediaError when there is no track or no sound,
-    and when the sound ends more than a second before the file's index says.
+    is louder and would clip). Where the track starts after the file's beginning, or pauses, silence fills
+    the gap, so that sample i is at i/16000 seconds of the file. Raises MediaError when there is no track
+    or no sound, when the sound ends more than a second before the file's own header says, and when its
+    clock jumps by more than ten minutes.
     """
-    import av
     import numpy as np
 
     with open_media(path) as container:
@@ -39,31 +43,78 @@ def read_audio(path: Path) -> npt.NDArray[np.float32]:
             )
         stream = container.streams.audio[0]
         stream.codec_context.thread_count = 1
-        late_s = end_s = 0.0
-        pieces: list[npt.NDArray[np.float32]] = []
-        for _, run in itertools.groupby(container.decode(stream), _format):
-            resampler = av.AudioResampler(format="fltp", rate=AUDIO_RATE_HZ)
-            for frame in run:
-                if not pieces:
-                    late_s = _late_start_s(frame, container.start_time)
-                end_s = _end_s(frame)
-                pieces += [_mono(piece) for piece in resampler.resample(frame)]
-            pieces += [_mono(piece) for piece in resampler.resample(None)]
+        track = _Track(path, (container.start_time or 0) / 1_000_000)
+        for frame in container.decode(stream):
+            track.add(frame)
+        track.finish_run()
         promised_s = _indexed_s(stream)
-    if sum(map(len, pieces)) == 0:
+        missing_s = max(promised_s - track.end_s, _missing_of_wav_s(path, stream))
+    if track.heard == 0:
         raise MediaError(f"{path}: the audio track is empty; fetch the file again")
-    if end_s < promised_s - _TOLERATED_LOSS_S:
+    if missing_s > _TOLERATED_LOSS_S:
         raise MediaError(
-            f"{path}: cut short or damaged: the sound ends at {end_s:.1f} s, "
-            f"but the file's index says {promised_s:.1f} s; fetch it again"
+            f"{path}: cut short or damaged: the sound ends at {track.end_s:.1f} s, "
+            f"but the file's header says {track.end_s + missing_s:.1f} s; fetch it again"
         )
-    silence = np.zeros(round(late_s * AUDIO_RATE_HZ), dtype=np.float32)
-    return np.concatenate([silence, *pieces])
+    return np.concatenate(track.pieces)
 
 
-def _format(frame: AudioFrame) -> tuple[str, str, int]:
-    """What a resampler is made for; broadcast recordings change it on the way."""
-    return frame.format.name, frame.layout.name, frame.sample_rate
+class _Track:
+    """Decoded sound, resampled run by run; a run is continuous and of one format, which broadcast
+    recordings change on the way. end_s: where the last frame ended, by the file's clock."""
+
+    def __init__(self, path: Path, start_s: float) -> None:
+        self.pieces: list[npt.NDArray[np.float32]] = []
+        self.heard = 0  # samples that came from the file
+        self.end_s = start_s
+        self._path = path
+        self._start_s = start_s
+        self._length = 0  # samples, with the silence between
+        self._format: tuple[str, str, int] | None = None
+        self._resampler: AudioResampler | None = None
+
+    def add(self, frame: AudioFrame) -> None:
+        """The next frame, after silence where the clock says that some time passed."""
+        import av
+
+        time_s = self.end_s if frame.time is None else frame.time
+        layout = (frame.format.name, frame.layout.name, frame.sample_rate)
+        if layout != self._format or time_s - self.end_s > _SHORTEST_GAP_S:
+            self.finish_run()
+            self._fill_up_to(time_s)
+            self._format = layout
+            self._resampler = av.AudioResampler(format="fltp", rate=AUDIO_RATE_HZ)
+        assert self._resampler is not None
+        self._keep(self._resampler.resample(frame))
+        self.end_s = time_s + frame.samples / frame.sample_rate
+
+    def finish_run(self) -> None:
+        """Take what the resampler still holds."""
+        if self._resampler is not None:
+            self._keep(self._resampler.resample(None))
+            self._resampler = None
+
+    def _fill_up_to(self, time_s: float) -> None:
+        import numpy as np
+
+        if time_s - self.end_s > _LONGEST_GAP_S:
+            raise MediaError(
+                f"{self._path}: the sound's clock jumps from {self.end_s:.1f} to {time_s:.1f} s; "
+                "repair the file (for example with ffmpeg) or fetch it again"
+            )
+        missing = round((time_s - self._start_s) * AUDIO_RATE_HZ) - self._length
+        if missing > 0:
+            self.pieces.append(np.zeros(missing, dtype=np.float32))
+            self._length += missing
+
+    def _keep(self, frames: list[AudioFrame]) -> None:
+        import numpy as np
+
+        for frame in frames:
+            mono: npt.NDArray[np.float32] = frame.to_ndarray().mean(axis=0, dtype=np.float32)
+            self.pieces.append(mono)
+            self.heard += len(mono)
+            self._length += len(mono)
 
 
 def _indexed_s(stream: AudioStream) -> float:
@@ -74,18 +125,14 @@ def _indexed_s(stream: AudioStream) -> float:
     return float(stream.duration * stream.time_base)
 
 
-def _end_s(frame: AudioFrame) -> float:
-    return math.inf if frame.time is None else frame.time + frame.samples / frame.sample_rate
-
-
-def _mono(frame: AudioFrame) -> npt.NDArray[np.float32]:
-    import numpy as np
-
-    mono: npt.NDArray[np.float32] = frame.to_ndarray().mean(axis=0, dtype=np.float32)
-    return mono
-
-
-def _late_start_s(first: AudioFrame, container_start: int | None) -> float:
-    if first.time is None:
+def _missing_of_wav_s(path: Path, stream: AudioStream) -> float:
+    """How much of a WAV's sound is not in the file; 0 for any other file. FFmpeg hides this: it takes the
+    file's size for the truth."""
+    with path.open("rb") as file:
+        head = file.read(12)
+        present = file.seek(0, 2)
+    declared = int.from_bytes(head[4:8], "little")
+    if head[:4] != b"RIFF" or head[8:] != b"WAVE" or not 0 < declared < _UNKNOWN_WAV_SIZE:
         return 0.0
-    return max(0.0, first.time - (container_start or 0) / 1_000_000)
+    bytes_a_second = (stream.bit_rate or 0) / 8
+    return max(0, declared + 8 - present) / bytes_a_second if bytes_a_second else 0.0

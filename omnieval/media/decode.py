@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omnieval.errors import MediaError
-from omnieval.media.open import open_media
+from omnieval.media.open import needed_video_track, open_media
 from omnieval.media.sparse import sparse_frames
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from av.container import InputContainer
     from av.video.frame import VideoFrame
-    from av.video.stream import VideoStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ def decode_frames(path: Path, indices: Sequence[int]) -> Iterator[Picture]:
     """
     position = 0
     with open_media(path) as container:
-        for frame, number in sparse_frames(container, _video_stream(path, container), indices):
+        for frame, number in sparse_frames(container, needed_video_track(path, container), indices):
             picture = _picture(frame, number)
             while position < len(indices) and indices[position] == number:
                 yield picture
@@ -67,7 +66,7 @@ def decode_all_frames(path: Path, indices: Sequence[int]) -> Iterator[Picture]:
         if last is None:
             raise MediaError(f"{path}: no picture can be decoded; check it with ffprobe, fetch it again")
         missing = indices[position:]
-        if len(set(missing)) > 1 or missing[-1] - last[1] > _frames_a_second(container):
+        if len(set(missing)) > 1 or missing[-1] - last[1] > _frames_a_second(path, container):
             raise MediaError(
                 f"{path}: cut short or damaged: decoding ends after {last[1] + 1} frames, "
                 f"but frame {missing[-1]} is needed; fetch it again"
@@ -77,28 +76,20 @@ def decode_all_frames(path: Path, indices: Sequence[int]) -> Iterator[Picture]:
             yield picture
 
 
-def _frames_a_second(container: InputContainer) -> float:
-    return max(1.0, float(container.streams.video[0].average_rate or 0))
+def _frames_a_second(path: Path, container: InputContainer) -> float:
+    return max(1.0, float(needed_video_track(path, container).average_rate or 0))
 
 
 def _frames(path: Path, container: InputContainer) -> Iterator[VideoFrame]:
     """All frames in presentation order; a decoding error ends them, and the caller sees what is missing."""
     import av.error
 
-    stream = _video_stream(path, container)
+    stream = needed_video_track(path, container)
     stream.codec_context.thread_count = 1
     try:
         yield from container.decode(stream)
     except av.error.FFmpegError:
         return
-
-
-def _video_stream(path: Path, container: InputContainer) -> VideoStream:
-    if not container.streams.video:
-        raise MediaError(
-            f"{path}: no video track, but the recipe needs pictures; set input_mode=audio or fetch it"
-        )
-    return container.streams.video[0]
 
 
 def _picture(frame: VideoFrame, number: int) -> Picture:

@@ -11,6 +11,7 @@ from omnieval.errors import MediaError
 
 if TYPE_CHECKING:
     from av.container import InputContainer
+    from av.video.stream import VideoStream
 
 # Formats that only name other files or addresses; a data set must not steer what is read.
 _PLAYLISTS = frozenset(
@@ -49,3 +50,21 @@ def open_media(path: Path) -> Iterator[InputContainer]:
         raise MediaError(
             f"{path}: cannot be decoded ({reason}); check it with ffprobe, fetch it again"
         ) from error
+
+
+def needed_video_track(path: Path, container: InputContainer) -> VideoStream:
+    """The first video track. Raises MediaError when there is none."""
+    stream = video_track(container)
+    if stream is None:
+        raise MediaError(
+            f"{path}: no video track, but the recipe needs pictures; set input_mode=audio or fetch it"
+        )
+    return stream
+
+
+def video_track(container: InputContainer) -> VideoStream | None:
+    """The first video track, or None; a cover picture, which sound files carry as one, is none."""
+    import av.stream
+
+    cover = av.stream.Disposition.attached_pic
+    return next((s for s in container.streams.video if not s.disposition & cover), None)

@@ -107,6 +107,11 @@ def _make_frames(plan: MediaPlan, writer: EntryWriter) -> None:
         writer.notes.append(
             "the video ends before its header says: the last picture stands for the missing one"
         )
+    if facts.pixel_aspect != 1.0:
+        writer.notes.append(
+            f"pixels are {facts.pixel_aspect:.3g} times as wide as high; pictures are as coded, "
+            "which is how the references pass them on"
+        )
     if damaged:
         writer.notes.append("the decoder concealed errors in some pictures")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omnieval.errors import MediaError
-from omnieval.media.open import open_media
+from omnieval.media.open import needed_video_track, open_media, video_track
 
 if TYPE_CHECKING:
     from av.audio.stream import AudioStream
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VideoFacts:
-    """frames: the header's count; where it has none, floor(track duration * fps), as the references do, or a
-    real count. fps: average rate. width, height: coded, before rotation. duration_s: frames / fps."""
+    """frames: the header's count without those that an edit list hides; where the header has none,
+    floor(track duration * fps), as the references do, or a real count. fps: average rate. width, height:
+    coded, before rotation. pixel_aspect: width of a pixel over its height. duration_s: frames / fps."""
 
     frames: int
     fps: float
     width: int
     height: int
     codec: str
+    pixel_aspect: float = 1.0
 
     @property
     def duration_s(self) -> float:
@@ -54,7 +56,7 @@ class MediaProbe:
 def probe(path: Path) -> MediaProbe:
     """Read a file's headers. Raises MediaError when it is missing, empty or no media."""
     with open_media(path) as container:
-        video = container.streams.video[0] if container.streams.video else None
+        video = video_track(container)
         audio = container.streams.audio[0] if container.streams.audio else None
         if video is None and audio is None:
             raise MediaError(f"{path}: neither a video nor an audio track in it; fetch it again")
@@ -66,18 +68,14 @@ def probe(path: Path) -> MediaProbe:
 
 def video_facts(path: Path) -> VideoFacts:
     """The video track's facts. Raises MediaError when there is no video track."""
-    facts = probe(path).video
-    if facts is None:
-        raise MediaError(
-            f"{path}: no video track, but the recipe needs pictures; set input_mode=audio or fetch it"
-        )
-    return facts
+    with open_media(path) as container:
+        return _video_facts(path, container, needed_video_track(path, container))
 
 
 def _video_facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoFacts:
     fps = float(stream.average_rate or stream.guessed_rate or 0)
     duration_s = _duration_s(container, stream)
-    frames = stream.frames
+    frames = _listed_frames(container, stream, fps)
     if frames < 1 and duration_s and fps > 0:
         frames = math.floor(duration_s * fps)
     if frames < 1:
@@ -85,7 +83,23 @@ def _video_facts(path: Path, container: InputContainer, stream: VideoStream) -> 
     if frames < 1:
         raise MediaError(f"{path}: the video track holds no frame; fetch the file again")
     context = stream.codec_context
-    return VideoFacts(frames, fps if fps > 0 else 1.0, context.width, context.height, context.name)
+    aspect = float(stream.sample_aspect_ratio or 1) or 1.0
+    fps = fps if fps > 0 else 1.0
+    return VideoFacts(frames, fps, context.width, context.height, context.name, aspect)
+
+
+def _listed_frames(container: InputContainer, stream: VideoStream, fps: float) -> int:
+    """How many frames the header lists to be shown; 0 where it has no count.
+
+    An mp4's edit list can hide some; its track is then shorter than its frames.
+    """
+    if stream.duration is None or stream.time_base is None or "mp4" not in container.format.name:
+        return stream.frames
+    shorter = stream.frames - float(stream.duration * stream.time_base) * fps > 0.5
+    entries = stream.index_entries if shorter else ()
+    if not 0 < len(entries) <= stream.frames:
+        return stream.frames
+    return sum(not entry.is_discard for entry in entries)
 
 
 def _audio_facts(container: InputContainer, stream: AudioStream) -> AudioFacts:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from omnieval.errors import MediaError
-from omnieval.media.open import open_media
+from omnieval.media.open import needed_video_track, open_media
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -49,9 +48,7 @@ def shown_times(path: Path) -> list[float] | None:
     Raises MediaError when the file is no video.
     """
     with open_media(path) as container:
-        if not container.streams.video:
-            raise MediaError(f"{path}: no video track, but the recipe needs pictures")
-        stream = container.streams.video[0]
+        stream = needed_video_track(path, container)
         timeline = read_timeline(container, stream)
         if timeline is None or stream.time_base is None or not timeline.pts:
             return None

@@ -49,12 +49,16 @@ def ours(path: Path, indices: list[int]) -> int:
     return sum(len(encode_image(picture.rgb, encoding)) for picture in decode_frames(path, indices))
 
 
-def decode_everything(path: Path, indices: list[int]) -> int:
-    """Baseline A: decode every frame, convert the wanted ones, save them with Pillow."""
+def decode_everything(path: Path, indices: list[int], *, threads: bool = False) -> int:
+    """Baseline A: decode every frame up to the last wanted one, convert the wanted ones, save them with Pillow.
+
+    threads: let the decoder use as many threads as it wants, which is PyAV's default; else one.
+    """
     wanted, size = set(indices), 0
     with av.open(str(path)) as container:
         stream = container.streams.video[0]
-        stream.thread_type = "AUTO"
+        if not threads:
+            stream.codec_context.thread_count = 1
         for number, frame in enumerate(container.decode(stream)):
             if number in wanted:
                 buffer = io.BytesIO()

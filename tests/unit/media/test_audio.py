@@ -49,6 +49,39 @@ def test_sound_that_starts_late_has_silence_before_it(tmp_path: Path) -> None:
     assert np.abs(sound[int(1.7 * 16_000) : int(2.3 * 16_000)]).max() > 0.3
 
 
+def test_a_pause_in_the_track_is_silence_of_that_length(tmp_path: Path) -> None:
+    path = tmp_path / "pause.mkv"
+    make_video(path, seconds=6, audio_seconds=4, audio_pause=(2.0, 1.5))
+    sound = read_audio(path)
+    assert abs(len(sound) - 5.5 * 16_000) < 1_000
+    loud = [
+        np.abs(sound[int(s * 16_000) : int((s + 0.2) * 16_000)]).max() > 0.3 for s in (1.5, 2.7, 3.8, 5.0)
+    ]
+    assert loud == [True, False, True, True]
+
+
+def test_a_clock_that_jumps_by_hours_is_an_error_and_not_hours_of_silence(tmp_path: Path) -> None:
+    path = make_video(tmp_path / "jump.mkv", seconds=6, audio_seconds=4, audio_pause=(2.0, 20_000.0))
+    with pytest.raises(MediaError, match=r"jump\.mkv: the sound's clock jumps from 2\.\d to 2000\d"):
+        read_audio(path)
+
+
+def test_a_wav_that_lost_its_end_is_an_error(tmp_path: Path) -> None:
+    content = make_wav(tmp_path / "a.wav", seconds=10).read_bytes()
+    half = tmp_path / "half.wav"
+    half.write_bytes(content[: len(content) // 2])
+    with pytest.raises(MediaError, match=r"half\.wav: .*ends at 5\.0 s, but .* says 10\.0 s"):
+        read_audio(half)
+
+
+@pytest.mark.parametrize("size", [0, 0x7FFFF000, 0x80000000, 0xFFFFFFFF])
+def test_a_wav_from_a_writer_that_did_not_know_its_length(size: int, tmp_path: Path) -> None:
+    content = bytearray(make_wav(tmp_path / "a.wav", seconds=3).read_bytes())
+    content[4:8] = content[40:44] = size.to_bytes(4, "little")
+    (tmp_path / "stream.wav").write_bytes(content)
+    assert len(read_audio(tmp_path / "stream.wav")) == 48_000
+
+
 def test_a_track_without_samples_is_an_error(tmp_path: Path) -> None:
     path = make_wav(tmp_path / "a.wav", seconds=0)
     with pytest.raises(MediaError, match=r"a\.wav"):

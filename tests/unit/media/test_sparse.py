@@ -13,7 +13,9 @@ import pytest
 
 from omnieval.media import decode
 from omnieval.media.decode import Picture, decode_all_frames, decode_frames
-from tests.media_files import frame_number, make_video
+from omnieval.media.plan import plan_frames
+from omnieval.media.probe import video_facts
+from tests.media_files import frame_number, make_video, repeated, with_edit_list
 
 X264 = {"codec": "libx264", "preset": "veryfast"}
 FILES: dict[str, dict[str, object]] = {
@@ -52,6 +54,7 @@ FILES: dict[str, dict[str, object]] = {
     "h264-fragmented.mp4": {**X264, "bf": "3", "g": "30",
                             "container_options": {"movflags": "frag_keyframe+empty_moov"}},
     "h264-odd-size.mp4": {**X264, "bf": "3", "g": "30", "size": (198, 62)},
+    "h264-non-square.mp4": {**X264, "bf": "3", "g": "30", "pixel_aspect": Fraction(16, 11)},
 }  # fmt: skip
 # Read packet by packet but never sure: decoding everything is right there.
 PLAIN_IS_FINE = {"h264.ts", "h264.avi"}
@@ -120,6 +123,37 @@ def test_the_quick_way_is_really_taken(name: str, folder: Path, monkeypatch: pyt
     monkeypatch.setattr(decode, "decode_all_frames", refuse)
     wanted = list(range(0, frames_in(path), 40))
     assert [picture.number for picture in decode_frames(path, wanted)] == wanted
+
+
+# (frames hidden before the first shown one, frames shown): inside a group, at a keyframe, the end cut off.
+EDITS = [(10, 190), (30, 170), (37, 163), (37, 100), (0, 100), (61, 2)]
+
+
+@pytest.mark.parametrize(("skip", "keep"), EDITS)
+@pytest.mark.parametrize("name", ["h264-bframes.mp4", "hevc-open.mp4", "mpeg4.mp4"])
+def test_an_edit_list_hides_frames_from_the_plan_and_from_the_decoder(
+    name: str, skip: int, keep: int, folder: Path
+) -> None:
+    path = with_edit_list(folder / f"{skip}-{keep}-{name}", video(folder, name), skip=skip, keep=keep)
+    assert video_facts(path).frames == frames_in(path) == keep
+    for wanted in selections(keep) if keep > 50 else [[0], [1], [0, 1]]:
+        got = list(decode_frames(path, wanted))
+        assert equal(got, list(decode_all_frames(path, wanted))), wanted
+        assert [frame_number(picture.rgb) for picture in got] == [skip + number for number in wanted]
+
+
+def test_two_hours_with_few_wanted_frames(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    minute = make_video(folder / "minute.mp4", seconds=60, **X264, bf="3", g="250")
+    path = repeated(folder / "hours.mp4", minute, times=120)
+    facts = video_facts(path)
+    assert facts.frames == 120 * 1500
+    wanted = list(plan_frames("omnievalkit", frames=facts.frames, fps=facts.fps, max_frames=24).indices)
+    with monkeypatch.context() as patch:
+        read, _ = decoded_packets(path, wanted, patch)
+    assert read < 24 * 300
+    got = list(decode_frames(path, wanted))
+    assert equal(got, list(decode_all_frames(path, wanted)))
+    assert [frame_number(picture.rgb) for picture in got] == [number % 1500 for number in wanted]
 
 
 def decoded_packets(path: Path, wanted: list[int], monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:

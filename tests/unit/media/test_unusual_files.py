@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from fractions import Fraction
 from pathlib import Path
 
 import av
 import numpy as np
 import pytest
+from av.stream import Disposition
 from PIL import Image
 
 from omnieval.errors import MediaError
@@ -78,6 +80,57 @@ def test_odd_width_and_height(tmp_path: Path) -> None:
     plan = MediaPlan(video, None, "minicpm", 64, image=ImageEncoding("png"), segments=False)
     (part,) = prepare_media(plan, MediaCache(tmp_path / "cache")).frames
     assert Image.open(part.path).size == (193, 65)
+
+
+def test_pixels_that_are_not_square_are_passed_as_coded_and_noted(tmp_path: Path) -> None:
+    video = make_video(tmp_path / "wide.mp4", seconds=1, pixel_aspect=Fraction(16, 11))
+    assert video_facts(video).pixel_aspect == pytest.approx(16 / 11)
+    media = prepare_media(MediaPlan(video, None, "minicpm", 64, segments=False), MediaCache(tmp_path / "c"))
+    assert Image.open(media.frames[0].path).size == (192, 64)
+    assert len(media.notes) == 1
+    assert "1.45 times as wide as high" in media.notes[0]
+
+
+def with_cover(path: Path, source: Path) -> Path:
+    """An m4a or mp4 whose first video track is a cover picture."""
+    with av.open(str(source)) as given, av.open(str(path), "w", format="mp4") as container:
+        cover = container.add_stream("mjpeg", rate=1)
+        cover.width, cover.height, cover.pix_fmt = 320, 240, "yuvj420p"
+        cover.disposition = Disposition.attached_pic
+        copies = {stream.index: container.add_stream_from_template(stream) for stream in given.streams}
+        picture = av.VideoFrame.from_ndarray(np.zeros((240, 320, 3), np.uint8), format="rgb24")
+        container.mux(cover.encode(picture) + cover.encode(None))
+        for packet in given.demux():
+            if packet.size:
+                packet.stream = copies[packet.stream.index]
+                container.mux(packet)
+    return path
+
+
+def test_a_cover_picture_is_not_the_video(tmp_path: Path) -> None:
+    plain = make_video(tmp_path / "plain.mp4", seconds=3, audio_seconds=3)
+    video = with_cover(tmp_path / "cover.mp4", plain)
+    with av.open(str(video)) as container:
+        covers = [bool(s.disposition & Disposition.attached_pic) for s in container.streams.video]
+    assert sorted(covers) == [False, True]
+    facts = video_facts(video)
+    assert (facts.frames, facts.width) == (75, 192)
+    media = prepare_media(MediaPlan(video, None, "minicpm", 64), MediaCache(tmp_path / "cache"))
+    assert [frame_number(np.asarray(Image.open(part.path))) for part in media.frames] == [0, 25, 50]
+
+
+def test_a_sound_file_with_a_cover_has_no_video(tmp_path: Path) -> None:
+    plain = tmp_path / "plain.m4a"
+    with av.open(str(plain), "w", format="mp4") as container:
+        stream = container.add_stream("aac", rate=16_000, layout="mono")
+        tone = np.zeros((1, 1024), np.float32)
+        frame = av.AudioFrame.from_ndarray(tone, format="fltp", layout="mono")
+        frame.sample_rate = 16_000
+        container.mux(stream.encode(frame) + stream.encode(None))
+    song = with_cover(tmp_path / "song.m4a", plain)
+    assert probe(song).video is None
+    with pytest.raises(MediaError, match=r"song\.m4a: no video track"):
+        video_facts(song)
 
 
 def test_a_playlist_is_refused_and_not_followed(tmp_path: Path) -> None:
