@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from omnieval.benchmarks.base import Benchmark
 from omnieval.errors import MediaError, StorageError
 from omnieval.types import Failure, MediaPlan, PreparedMedia, Request, Sample
+
+# Samples in the window for each cluster that may be ahead; a video of many questions must not fill memory.
+_SAMPLES_A_CLUSTER = 8
 
 PrepareMedia = Callable[[MediaPlan], Awaitable[PreparedMedia]]
 
@@ -28,8 +31,8 @@ class Prepared:
 class Preparer:
     """Prepares samples; those with equal media plans at the same time share one preparation.
 
-    prepare_media: the work on one plan. ahead: how many samples may be in preparation or ready before
-    the consumer takes them, which bounds memory.
+    prepare_media: the work on one plan. ahead: of how many clusters (videos) there may be samples in
+    preparation or ready before the consumer takes them; with a bound on the samples it bounds memory.
     """
 
     def __init__(self, benchmark: Benchmark, prepare_media: PrepareMedia, *, ahead: int) -> None:
@@ -43,19 +46,23 @@ class Preparer:
 
         A fault of a sample's media is part of its `Prepared`; StorageError ends the iteration.
         """
-        window: deque[asyncio.Task[Prepared]] = deque()
+        window: deque[tuple[str, asyncio.Task[Prepared]]] = deque()
         try:
             for sample in samples:
-                window.append(asyncio.create_task(self._prepare(sample)))
-                if len(window) >= self._ahead:
-                    yield await window.popleft()
+                while not self._has_room(window, sample.cluster):
+                    yield await window.popleft()[1]
+                window.append((sample.cluster, asyncio.create_task(self._prepare(sample))))
             while window:
-                yield await window.popleft()
+                yield await window.popleft()[1]
         finally:
-            left: list[asyncio.Future[Any]] = [*window, *self._running.values()]
+            left: list[asyncio.Future[Any]] = [*(task for _, task in window), *self._running.values()]
             for work in left:
                 work.cancel()
             await asyncio.gather(*left, return_exceptions=True)
+
+    def _has_room(self, window: Collection[tuple[str, object]], cluster: str) -> bool:
+        clusters = {waiting for waiting, _ in window}
+        return len(window) < _SAMPLES_A_CLUSTER * self._ahead and len(clusters | {cluster}) <= self._ahead
 
     async def _prepare(self, sample: Sample) -> Prepared:
         try:

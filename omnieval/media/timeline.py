@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # No codec shows a frame more than 16 frames after it was sent.
 _REORDER = 32
+# FFmpeg's flag of an index entry (AVINDEX_KEYFRAME); the only other one marks frames that are not shown.
+_KEYFRAME = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +71,22 @@ def _from_index(container: InputContainer, stream: VideoStream) -> Timeline | No
     entries = stream.index_entries
     if stream.frames < 1 or len(entries) != stream.frames:
         return None
+    # Plain lists, compared as a whole: a file of two hours has 200 000 entries.
     dts = [entry.timestamp for entry in entries]
-    steps = {after - before for before, after in itertools.pairwise(dts)}
-    if len(steps) > 1 or any(entry.is_discard for entry in entries):
+    flags = [entry.flags for entry in entries]
+    step = dts[1] - dts[0] if len(dts) > 1 else 1
+    steady = step > 0 and dts == list(range(dts[0], dts[0] + step * len(dts), step))
+    if not steady or not set(flags) <= {0, _KEYFRAME}:
         return None
-    step = steps.pop() if steps else 1
     head = list(itertools.islice(_packets(container, stream), _REORDER))
     shown = [packet.pts for packet in head if packet.pts is not None]
-    if len(shown) != len(head) or len(shown) < min(_REORDER, len(dts)) or step < 1:
+    if len(shown) != len(head) or len(shown) < min(_REORDER, len(dts)):
         return None
     first = min(shown)
     pts = range(first, first + step * len(dts), step)
     if any(time not in pts for time in shown):
         return None
-    return Timeline(pts, {dts[i]: i for i, entry in enumerate(entries) if entry.is_keyframe}, "dts")
+    return Timeline(pts, {dts[i]: i for i, flag in enumerate(flags) if flag == _KEYFRAME}, "dts")
 
 
 def _from_packets(container: InputContainer, stream: VideoStream) -> Timeline | None:

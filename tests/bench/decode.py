@@ -49,7 +49,7 @@ def ours(path: Path, indices: list[int]) -> int:
     return sum(len(encode_image(picture.rgb, encoding)) for picture in decode_frames(path, indices))
 
 
-def decode_everything(path: Path, indices: list[int], *, threads: bool = False) -> int:
+def decode_everything(path: Path, indices: list[int], *, threads: bool = True) -> int:
     """Baseline A: decode every frame up to the last wanted one, convert the wanted ones, save them with Pillow.
 
     threads: let the decoder use as many threads as it wants, which is PyAV's default; else one.

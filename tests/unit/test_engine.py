@@ -187,7 +187,7 @@ def test_samples_of_one_video_share_its_preparation(tmp_path: Path) -> None:
             together.wait()  # two different videos are prepared at the same time
         return PreparedMedia()
 
-    run(tmp_path / "run", ScriptedBackend(right), samples(8, per_video=4), prepare=prepare, ahead=8)
+    run(tmp_path / "run", ScriptedBackend(right), samples(8, per_video=4), prepare=prepare, ahead=2)
     assert sorted(map(str, prepared)) == ["v0", "v1"]
 
 
