@@ -275,6 +275,10 @@ class Backend(Protocol):
 
 
 class MediaUrl(Protocol):
-    """Turns a media part into a URL that the server can read (file://, data:, http://)."""
+    """Turns a media part into a URL that the server can read (file://, data:, http://).
 
-    def __call__(self, part: MediaPart) -> str: ...
+    bytes are the ASCII of a URL that is too long to be copied about; they are shared and go out as they
+    are. Raises OSError when the part's file cannot be read.
+    """
+
+    def __call__(self, part: MediaPart) -> str | bytes: ...

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from omnieval.backends import faults
 from omnieval.backends.base import BackendContext
+from omnieval.backends.body import Body, encoded
 from omnieval.backends.chat_answer import ChatAnswer
 from omnieval.backends.sse import EventTooLargeError, event_data
 from omnieval.config import RunConfig, suggest
@@ -21,6 +22,7 @@ from omnieval.types import (
     Capabilities,
     Failure,
     JsonDict,
+    MediaPart,
     MediaUrl,
     Part,
     Request,
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 # After the finish reason only usage and [DONE] are awaited; they are not worth a long wait.
 _AFTER_FINISH_S = 5.0
 _CHECK_S = 30.0
-# Media inside a request take several times their size while it is put together.
+# Reading and encoding media for more requests at once would only fill memory.
 _ENCODED_AT_ONCE = 2
 
 
@@ -48,7 +50,7 @@ def create(config: RunConfig, context: BackendContext) -> OpenAIChat:
     return OpenAIChat(config, config.base_url, context.media_url, context.api_key)
 
 
-def chat_body(request: Request, model: str, media_url: MediaUrl) -> JsonDict:
+def chat_body(request: Request, model: str, media_url: Callable[[MediaPart], str]) -> JsonDict:
     """The JSON body of a request, parts in their order; `extra_body` is merged last."""
     options = request.generation
     optional = {
@@ -73,7 +75,7 @@ def chat_body(request: Request, model: str, media_url: MediaUrl) -> JsonDict:
     }
 
 
-def _content(part: Part, media_url: MediaUrl) -> JsonDict:
+def _content(part: Part, media_url: Callable[[MediaPart], str]) -> JsonDict:
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
     kind = f"{part.kind}_url"
@@ -138,8 +140,7 @@ class OpenAIChat:
     async def generate(self, request: Request) -> Response:
         answer = ChatAnswer(request.sample_id)
         try:
-            async with self._encoding:
-                body = await asyncio.to_thread(self._encoded, request)
+            body = await self._body(request)
             answer.begin()
             async with asyncio.timeout(self._timeouts.total_s):
                 await self._ask(body, answer)
@@ -153,24 +154,31 @@ class OpenAIChat:
     async def close(self) -> None:
         await self._client.aclose()
 
-    def _encoded(self, request: Request) -> bytes:
+    async def _body(self, request: Request) -> Body:
+        if not any(isinstance(part, MediaPart) for message in request.messages for part in message.parts):
+            return self._encoded(request)
+        async with self._encoding:
+            return await asyncio.to_thread(self._encoded, request)
+
+    def _encoded(self, request: Request) -> Body:
         try:
-            body = chat_body(request, self._model or "", self._media_url)
+            return encoded(lambda url: chat_body(request, self._model or "", url), self._media_url)
         except OSError as error:
             message = f"sample {request.sample_id}: a prepared media file cannot be read: {error}"
             raise _TryError(
                 Failure("media", message, hint="the cache was changed; resume the run")
             ) from error
-        text = json.dumps(body, ensure_ascii=False)
-        del body
-        return text.encode("utf-8", "replace")
 
-    async def _ask(self, body: bytes, answer: ChatAnswer) -> None:
+    async def _ask(self, body: Body, answer: ChatAnswer) -> None:
         import httpx
 
         url = f"{self._base_url}/chat/completions"
-        headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
-        call = self._client.build_request("POST", url, content=body, headers=headers)
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "text/event-stream",
+            "Content-Length": str(body.length),
+        }
+        call = self._client.build_request("POST", url, content=body.stream(), headers=headers)
         response: httpx.Response | None = None
         try:
             response = await self._until_first_token(self._client.send(call, stream=True))

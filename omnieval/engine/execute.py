@@ -23,9 +23,9 @@ from omnieval.media.cache import MediaCache, default_cache_dir
 from omnieval.media.cache_care import prune
 from omnieval.media.transport import (
     FileServer,
+    InlineMedia,
     allowed_media_path,
     file_url,
-    inline_url,
     is_local,
     is_loopback,
 )
@@ -161,7 +161,7 @@ def _media_url(config: RunConfig) -> Iterator[tuple[str, MediaUrl]]:
         with FileServer(settings.host, settings.port, public_url=settings.public_url) as server:
             yield kind, server.url
     else:
-        yield kind, file_url if kind == "file" else inline_url
+        yield kind, file_url if kind == "file" else InlineMedia().url
 
 
 def _check_reachable(config: RunConfig) -> None:

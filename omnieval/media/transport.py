@@ -12,6 +12,7 @@ import re
 import secrets
 import socket
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -27,9 +28,36 @@ def file_url(part: MediaPart) -> str:
     return part.path.resolve().as_uri()
 
 
-def inline_url(part: MediaPart) -> str:
-    """`data:{mime};base64,...` with the file's content."""
-    return f"data:{part.mime};base64,{base64.b64encode(part.path.read_bytes()).decode('ascii')}"
+class InlineMedia:
+    """Makes `data:{mime};base64,...` URLs with the files' content.
+
+    Questions of one video follow each other: the URLs last used, up to most_bytes, are kept and shared, so
+    that a video is encoded once and not once a question. Safe in several threads.
+    """
+
+    def __init__(self, most_bytes: int = 64 * 2**20) -> None:
+        self._most_bytes = most_bytes
+        self._urls: OrderedDict[tuple[Path, str, int, int], bytes] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def url(self, part: MediaPart) -> bytes:
+        """The URL of a part. Raises OSError when its file cannot be read."""
+        status = part.path.stat()
+        key = (part.path, part.mime, status.st_size, status.st_mtime_ns)
+        with self._lock:
+            known = self._urls.get(key)
+            if known is not None:
+                self._urls.move_to_end(key)
+                return known
+        made = b"data:%s;base64,%s" % (part.mime.encode(), base64.b64encode(part.path.read_bytes()))
+        with self._lock:
+            if key not in self._urls:
+                self._urls[key] = made
+                self._bytes += len(made)
+            while self._bytes > self._most_bytes:
+                self._bytes -= len(self._urls.popitem(last=False)[1])
+        return made
 
 
 def allowed_media_path(folders: Sequence[Path]) -> Path:

@@ -10,17 +10,17 @@ import unicodedata
 from dataclasses import dataclass
 
 # A longer reply has collapsed or argues at length; its answer is at one of its ends.
-_HEAD, _TAIL = 2_000, 6_000
+_HEAD, _TAIL = 1_500, 4_500
 
 _THINK = r"think|thinking|thought|thoughts|reasoning|reason|analysis|scratchpad|reflection"
 _REASONING_ENDS = re.compile(
-    rf"</(?:{_THINK})>|\[/(?:{_THINK})\]|◁/think▷|<\|(?:/think|end_of_thought|end_think)\|>"
-    r"|<\|channel\|>\s*final\s*<\|message\|>",
+    rf"<(?:/(?:{_THINK})>|\|(?:(?:/think|end_of_thought|end_think)\|>|channel\|>\s*final\s*<\|message\|>))"
+    rf"|\[/(?:{_THINK})\]|◁/think▷",
     re.IGNORECASE,
 )
 _REASONING_BEGINS = re.compile(
-    rf"<(?:{_THINK})>|\[(?:{_THINK})\]|◁think▷|<\|(?:think|begin_of_thought|begin_think)\|>"
-    r"|<\|channel\|>\s*analysis\s*<\|message\|>",
+    rf"<(?:(?:{_THINK})>|\|(?:(?:think|begin_of_thought|begin_think)\|>|channel\|>\s*analysis\s*<\|message\|>))"
+    rf"|\[(?:{_THINK})\]|◁think▷",
     re.IGNORECASE,
 )
 _ANSWER_TAG = re.compile(
@@ -35,8 +35,9 @@ _TURN = re.compile(
     re.IGNORECASE,
 )
 _TOKEN = re.compile(
-    r"<\|[^<>|\n]{1,40}\|>|<[|｜][^<>\n]{1,40}[|｜]>|</?s>|<(?:eos|bos|pad|unk|end_of_turn|start_of_turn|br ?/?)>"
-    r"|\[/?INST\]|<<?/?SYS>>?|</?(?:b|i|u|em|strong|p|div|span|code|pre|sub|sup|mark|h[1-6]|li|ul|ol)\b[^<>\n]{0,60}>",
+    r"<\|[^<>|\n]{1,40}\|>|<[|｜][^<>\n]{1,40}[|｜]>|</?s>|\[/?INST\]|<<?/?SYS>>?"
+    r"|<(?:eos|bos|pad|unk|end_of_turn|start_of_turn|br ?/?)>"
+    r"|</?(?:b|i|u|em|strong|p|div|span|code|pre|sub|sup|mark|h[1-6]|li|ul|ol)\b[^<>\n]{0,60}>",
     re.IGNORECASE,
 )
 _LATEX = re.compile(
@@ -89,20 +90,23 @@ def answer_text(reply: str) -> AnswerText:
     open_reasoning = begin is not None
     end_of_answer = begin.start() if begin is not None else len(reply)
     text = reply[start:end_of_answer]
+    left_out = max(0, len(text) - _HEAD - _TAIL - 1)
+    if left_out:
+        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
     tag = None
     for found in _ANSWER_TAG.finditer(text):
         tag = found
     if tag is not None and tag.group("text").strip():
-        start, text = start + tag.start("text"), tag.group("text")
+        text = " " * tag.start("text") + tag.group("text")
     text = _own_turn(text)
-    left_out = max(0, len(text) - _HEAD - _TAIL - 1)
-    if left_out:
-        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
     return AnswerText(_plain(text), start, _HEAD, left_out, open_reasoning, tag is not None)
 
 
 def _own_turn(text: str) -> str:
     """The first turn of the model itself that says something; what precedes any role is its own."""
+    instruction = text.rfind("[/INST]") + 1
+    if instruction and text[instruction:].strip("/INST] \n"):
+        text = " " * instruction + text[instruction:]
     turns = list(_TURN.finditer(text))
     if not turns:
         return text

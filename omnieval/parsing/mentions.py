@@ -15,7 +15,7 @@ Stance = Literal["chosen", "rejected", "named", "supposed"]
 
 _BEFORE, _AFTER = 100, 60
 # So many mentions at either end of a text are looked at.
-_FIRST, _LAST = 20, 60
+_FIRST, _LAST = 12, 36
 
 _WORD = r"A-Za-z0-9\u00c0-\u024f\u0370-\u04ff"
 _LETTER = re.compile(rf"(?<![{_WORD}])[A-Za-z](?![{_WORD}])")
@@ -42,7 +42,10 @@ _LINK_WORD = (
     r"|应该|應該|应当|应|應|就是|就|是|为|為|该|選擇|选择|選|选|项|項|は|が|은|는|이|가|هي|هو|:|：)"
 )
 _LINK = rf"(?:{_GLUE}|{_LINK_WORD}(?![a-z]))*"
-_HARD_LINK = rf"{_MARKS}*(?:[:：=→➜➡⇒–—-]|(?:is|are|would be|should be|will be|must be|es|est|ist|è|é|是|为|為|は|는|은)(?![a-z]))"
+_HARD_LINK = (
+    rf"{_MARKS}*(?:[:：=→➜➡⇒–—-]"
+    r"|(?:is|are|would be|should be|will be|must be|es|est|ist|è|é|是|为|為|は|는|은)(?![a-z]))"
+)
 
 _DECLARED = re.compile(
     rf"(?<![A-Za-z])(?:{_STRONG_KEY}(?![a-z]){_LINK}"
@@ -76,8 +79,13 @@ _REJECTED_BEFORE = re.compile(
     rf"(?:{_MARKS}|(?:be|option|choice|answer|the|选项|選項|is)(?![a-z]))*\Z",
     re.IGNORECASE,
 )
-_ADVERBS = r"(?:(?:\w+ly|also|just|not\s+only|quite|very|indeed|even|still|most|more|the|a|an|to\s+be|both|all)\s+)*"
-_IS = r"(?:is|are|was|were|seems?|appears?|looks?|sounds?|would\s+be|must\s+be|should\s+be|might\s+be|could\s+be|['’]s)"
+_ADVERBS = (
+    r"(?:(?:\w+ly|also|just|not\s+only|quite|very|indeed|even|still|most|more|the|a|an|to\s+be|both|all)\s+)*"
+)
+_IS = (
+    r"(?:is|are|was|were|seems?|appears?|looks?|sounds?|would\s+be|must\s+be|should\s+be|might\s+be"
+    r"|could\s+be|['’]s)"
+)
 _SUPPORTED_AFTER = re.compile(
     rf"{_MARKS}*[,，]?\s*(?:{_IS}\s+{_ADVERBS}(?:correct|right|true|best|answer|likely|accurate|appropriate|suitable"
     rf"|choice|option|valid|supported|closest|one|winner|good|reasonable|logical|consistent|fitting)(?![a-z])"
@@ -93,7 +101,8 @@ _REJECTED_AFTER = re.compile(
     rf"|unlikely|impossible|implausible|excluded|ruled\s+out|eliminated|invalid|irrelevant|inaccurate|no|out|less"
     rf"|incompatible|inconsistent|unsupported|contradicted|unrelated|a\s+distractor|never)(?![a-z])"
     rf"|(?:is|does|was|are|do|would|could|did|has|have|wo|ca)n['’]t(?![a-z])|cannot(?![a-z])|contradicts|fails(?![a-z])"
-    rf"|[:：,，–—-]\s*{_MARKS}*(?:no|not|wrong|incorrect|false|错|错误|不对)(?![a-z])|{_MARKS}*[✗✘❌×]"
+    rf"|[:：–—-]\s*{_MARKS}*(?:no|not|wrong|incorrect|false|错|错误|不对)(?![a-z])"
+    rf"|[,，]\s*{_MARKS}*(?:no|wrong|incorrect|false)(?=\s*(?:[.,;\n]|$))|{_MARKS}*[✗✘❌×]"
     rf"|(?:选项|選項|项|項)?(?:是|为|為)?(?:不|错|錯|有误|排除|没|沒|无关|無關)|は(?:誤|違|不)|は正しくない|가\s*아니|이\s*아니|은\s*틀|는\s*틀"
     rf"|n['’](?:est)\s+pas|no\s+es|não\s+é|non\s+è|(?:es|est|ist|è|é)\s+(?:incorrect|fausse?|falsch|falsa|errada|sbagliat|nicht|wrong))",
     re.IGNORECASE,
@@ -111,16 +120,19 @@ _NAME_BEFORE = re.compile(
     r"|exhibit|building|size|level|zone|area|row|column|line|track|side|disc|drive|notes?|key(?:\s+of)?|string"
     r"|mr\.?|mrs\.?|ms\.?|dr\.?|man|woman|boy|girl|student|contestant|driver|car|house|video|clip|scene|image|frame"
     r"|picture|segment|phase|stage|step|round|city|country|company|product|model|version|studio|schedule|block|lane"
-    r"|terminal|unit|tower|wing|hall|bus|train|minor|major|chord|blood\s+type|type|category|position|influenza|flu"
-    r"|protein|omega|factor|malaria|strep|lane|label(?:l?ed)?|marked|named|called|sign|symbol|word|big|plan)"
+    r"|terminal|unit|tower|wing|hall|bus|train|minor|major|chord|(?:blood|an?|the)\s+type|position|influenza|flu"
+    r"|protein|omega|factor|malaria|strep|label(?:l?ed)?|marked|named|called|sign|symbol|word|big)"
     r"[\s'\"“‘]+\Z|(?:维生素|維生素|ビタミン|비타민|第|[0-9]\s?°|[0-9]°)\s*\Z",
     re.IGNORECASE,
 )
 _NAME_AFTER = re.compile(
     r"\s*(?:#|♭|♯)|[\s-]*(?:flat|sharp|major|minor|chord|maj|min|clef|note|string|section)s?(?![a-z])"
-    r"|[+&@]|['’][A-Za-z]|-[A-Za-z0-9]|\.[A-Za-z](?![A-Za-z])|\.\s?[A-Z]\.|(?:队|隊|组|組|级|級|股|座|栋|班|区|轮|站|型|字|柱|片|팀|반|组)",
+    r"|[+&@]|['’][A-Za-z]|-[A-Za-z0-9]|\.[A-Za-z](?![A-Za-z])|\.\s?[A-Z]\.(?=\s?[A-Z])|(?:队|隊|组|組|级|級|股|座|栋|班|区|轮|站|型|字|柱|片|팀|반|组)",
     re.IGNORECASE,
 )
+_SHARE_AFTER = re.compile(rf"{_MARKS}*\s*[:=]?\s*\d+(?:\.\d+)?\s*[%％]")
+_INITIAL_BEFORE = re.compile(r"(?<![A-Za-z])[A-Z]\.\s?\Z")
+_SURNAME_AFTER = re.compile(r"\.\s?[A-Z][a-z]")
 # Words after a capital A that make it a letter; after any other word it is the article.
 _NO_ARTICLE = re.compile(
     r"\s+(?:is|was|are|were|seems?|appears?|looks?|because|since|as|and|or|but|not|matches|match|fits?|would|could"
@@ -140,7 +152,9 @@ _BETWEEN = re.compile(
     rf"(?:{_MARKS}|(?:maybe|perhaps|possibly|even|both|option|choice|also|either|选项)(?![a-z]))*",
     re.IGNORECASE,
 )
-_VERB_AFTER = re.compile(rf"{_MARKS}*\s(?:{_IS}|can|could|does|do|did|would|has|have|cannot|\w+n['’]t)(?![a-z])", re.IGNORECASE)
+_VERB_AFTER = re.compile(
+    rf"{_MARKS}*\s(?:{_IS}|can|could|does|do|did|would|has|have|cannot|\w+n['’]t)(?![a-z])", re.IGNORECASE
+)
 _SENTENCE_END = re.compile(r"[.!?\n。！？]")
 _HOLDS_NEGATION = re.compile(r"\b(?:not|never|if|whether|neither)\b|n['’]t\b", re.IGNORECASE)
 _OPENING = "(（[【「『\"“'‘*`{<《〈«$_"
@@ -187,7 +201,7 @@ def _is_letter(text: str, match: re.Match[str], options: Collection[str]) -> boo
         keyed = before[-1] != "'" and _DECLARED.search(before)
         if not keyed:
             return False
-    if _NAME_AFTER.match(after):
+    if _NAME_AFTER.match(after) or (_INITIAL_BEFORE.search(before) and _SURNAME_AFTER.match(after)):
         return False
     if letter.upper() == "I" and (not options or "I" not in options or _FOLLOWED_BY_SMALL_WORD.match(after)):
         return False
@@ -246,10 +260,16 @@ def _stance(text: str, before: str, after: str, end: int, clause: bool) -> tuple
         return "rejected", "called wrong"
     if _REJECTED_BEFORE.search(before):
         return "rejected", "negated"
+    if _SHARE_AFTER.match(after):
+        return "supposed", "given a probability"
     if _asked(text, end):
         return "named", "in a question"
     declared = _DECLARED.search(before)
-    if declared and not _HOLDS_NEGATION.search(declared.group()) and not _conditional(before[: declared.start()]):
+    if (
+        declared
+        and not _HOLDS_NEGATION.search(declared.group())
+        and not _conditional(before[: declared.start()])
+    ):
         return "chosen", "declared as the answer"
     if _SUPPORTED_AFTER.match(after) and not _conditional(before):
         return "chosen", "called right"
@@ -260,6 +280,13 @@ def _stance(text: str, before: str, after: str, end: int, clause: bool) -> tuple
     if _SUPPOSED_BEFORE.search(before):
         return "supposed", "only considered"
     return "named", "mentioned"
+
+
+def _is_declared(before: str) -> bool:
+    declared = _DECLARED.search(before)
+    if declared is None or _HOLDS_NEGATION.search(declared.group()):
+        return False
+    return not _conditional(before[: declared.start()])
 
 
 def _conditional(before: str) -> bool:

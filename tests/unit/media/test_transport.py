@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from omnieval.errors import ConfigError
-from omnieval.media.transport import FileServer, allowed_media_path, file_url, inline_url, is_local
+from omnieval.media.transport import FileServer, InlineMedia, allowed_media_path, file_url, is_local
 from omnieval.types import MediaPart
 
 CONTENT = bytes(range(256)) * 4
@@ -41,9 +41,30 @@ def test_a_relative_path_becomes_absolute(part: MediaPart, monkeypatch: pytest.M
 
 
 def test_an_inline_url_holds_the_content(part: MediaPart) -> None:
-    head, _, data = inline_url(part).partition(",")
-    assert head == "data:image/jpeg;base64"
+    head, _, data = InlineMedia().url(part).partition(b",")
+    assert head == b"data:image/jpeg;base64"
     assert base64.b64decode(data) == CONTENT
+
+
+def test_an_inline_url_is_made_once_and_again_when_the_file_changed(part: MediaPart) -> None:
+    inline = InlineMedia()
+    first = inline.url(part)
+    assert inline.url(part) is first
+    part.path.write_bytes(b"another")
+    assert base64.b64decode(inline.url(part).partition(b",")[2]) == b"another"
+
+
+def test_only_so_many_inline_urls_are_kept(tmp_path: Path) -> None:
+    inline = InlineMedia(most_bytes=3_000)
+    parts = []
+    for number in range(4):
+        path = tmp_path / f"{number}.jpg"
+        path.write_bytes(bytes(750))
+        parts.append(MediaPart("image", path, "image/jpeg"))
+    made = [inline.url(each) for each in parts]
+    assert inline.url(parts[3]) is made[3]
+    assert inline.url(parts[0]) is not made[0]
+    assert inline.url(parts[0]) == made[0]
 
 
 def test_the_file_server_serves_what_it_made_a_url_for(part: MediaPart) -> None:
