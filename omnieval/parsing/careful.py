@@ -178,9 +178,9 @@ def _opens(text: str, mention: Mention) -> bool:
     if mention.stance == "chosen" or len(mention.letters) > 1:
         return mention.ends_clause
     after = text[mention.end :]
-    if re.match(r"\s+(?:is|was|seems|in|and|or|vs)\b", after):
+    if re.match(r"[^\S\n]+(?:is|was|seems|in|and|or|vs)\b", after):
         return False
-    return ends_clause(text, mention.end) or not re.match(r"\s+[a-z]", after)
+    return ends_clause(text, mention.end) or not re.match(r"[^\S\n]+[a-z]", after)
 
 
 def _chosen(mention: Mention, reason: str) -> Mention:

@@ -6,12 +6,24 @@ from collections.abc import Mapping, Sequence
 
 from omnieval.config import suggest
 from omnieval.errors import ConfigError
+from omnieval.parsing.careful import careful
 from omnieval.parsing.daily_omni import daily_omni_official
+from omnieval.parsing.daily_omni_upstream import daily_omni_upstream
+from omnieval.parsing.lmms_eval import lmms_eval
+from omnieval.parsing.omnievalkit import omnievalkit
 from omnieval.parsing.options import lettered
 from omnieval.parsing.parsed import ParsedLetter, Rule
+from omnieval.parsing.video_mme import videomme_official
+from omnieval.parsing.vlmevalkit import vlmevalkit
 
 RULES: Mapping[str, Rule] = {
+    "careful": careful,
     "daily-omni-official": daily_omni_official,
+    "daily-omni-upstream": daily_omni_upstream,
+    "lmms-eval": lmms_eval,
+    "omnievalkit": omnievalkit,
+    "videomme-official": videomme_official,
+    "vlmevalkit": vlmevalkit,
 }
 
 
@@ -20,8 +32,8 @@ def parse_letter(
 ) -> ParsedLetter:
     """Read the answer letter from a model's reply.
 
-    reply: the whole text. rule: a name in `RULES`. options: letter -> text, or the texts in order;
-    rules of the references ignore them. Pure and deterministic; never raises for any reply.
+    reply: the whole text. rule: a name in `RULES`. options: letter -> text, or the texts in order; some
+    rules ignore them. Pure and deterministic; never raises for any reply.
     Raises ConfigError for an unknown rule.
     """
     if rule not in RULES:

@@ -141,8 +141,8 @@ _NO_ARTICLE = re.compile(
     r"|accurately|makes|works|isn|doesn|wasn|contradicts?|fails?|aligns?|corresponds?|mentions?|talks|refers?|option"
     r"|choice|seem|nor|vs|versus|y|o|et|ou|und|oder|e|es|est|ist|porque|weil|car|perché|perche)(?![a-zA-Z])"
 )
-_FOLLOWED_BY_WORD = re.compile(r"\s+[A-Za-z\u00c0-\u024f]")
-_FOLLOWED_BY_SMALL_WORD = re.compile(r"\s+[a-z\u00df-\u024f]")
+_FOLLOWED_BY_WORD = re.compile(r"[^\S\n]+[A-Za-z\u00c0-\u024f]")
+_FOLLOWED_BY_SMALL_WORD = re.compile(r"[^\S\n]+[a-z\u00df-\u024f]")
 _REASON_AFTER = re.compile(
     r"\s+(?:because|since|as|for|given|based|due|and|but|which|where|with|while|from|here|instead|rather|over|not|is"
     r"|was|seems|in|by|at|on|after|before|when|though|although|then|if|porque|weil|car|perché|parce|ya|option|choice)(?![a-zA-Z])"

@@ -1,0 +1,61 @@
+"""VLMEvalKit's inference of an option without a judge: a lone letter near the end, else the option's text.
+
+Known weaknesses are part of it: letters glued to other marks are not seen ("`A`"), and one that stands early
+in a long reply does not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from omnieval.parsing.parsed import ParsedLetter
+
+_DEFAULT_LETTERS = "ABCD"
+_MARKS = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
+_NEAR_END = 5
+_PHRASE = re.compile(r"(?:correct\s+)?answer\s+is\s+\**([ABCD])\**", re.IGNORECASE)
+_FAILED = "Failed to obtain answer via API"
+_REFUSALS = (
+    "Sorry, I can't help with images of people yet.",
+    "I can't process this file.",
+    "I'm sorry, but without the image provided",
+    "Cannot determine the answer",
+)
+
+
+def vlmevalkit(reply: str, options: Mapping[str, str]) -> ParsedLetter:
+    """The only option letter among the words, when it is one of the last four; else the letter after
+    "answer is"; else the only option whose text occurs in a reply that is not much longer than the options.
+    """
+    letters = tuple(options) or tuple(_DEFAULT_LETTERS)
+    if any(refusal in reply for refusal in _REFUSALS):
+        return ParsedLetter.none("a known refusal")
+    by_letter = None if _FAILED in reply else _by_letter(reply, letters)
+    return by_letter or _by_text(reply, options)
+
+
+def _by_letter(reply: str, letters: tuple[str, ...]) -> ParsedLetter | None:
+    spaced = reply.translate(_MARKS)
+    words = spaced.split()
+    known = set(words)
+    named = [letter for letter in letters if letter in known]
+    if len(named) == 1 and words.index(named[0]) > len(words) - _NEAR_END:
+        place = re.search(rf"(?<!\S){named[0]}(?!\S)", spaced)
+        return ParsedLetter(named[0], place.span() if place else None, "the only letter, near the end")
+    if not named and "Z" in known:
+        return ParsedLetter.none("Z, which stands for none")
+    phrase = _PHRASE.search(reply)
+    if phrase is not None and phrase.group(1).upper() in letters:
+        return ParsedLetter.at(reply, phrase.span(1), 'after "answer is"')
+    return None
+
+
+def _by_text(reply: str, options: Mapping[str, str]) -> ParsedLetter:
+    low = reply.lower()
+    if len(low) > 2 * sum(len(option) for option in options.values()):
+        return ParsedLetter.none("no letter, and too long for an option's text")
+    named = [letter for letter, option in options.items() if option.lower() in low]
+    if len(named) != 1:
+        return ParsedLetter.none("no letter and no option's text, or several")
+    return ParsedLetter(named[0], None, "the text of an option")
