@@ -31,7 +31,10 @@ class Strict(BaseModel):
 
 
 class DecodeConfig(Strict):
-    """Decoding options sent to the model; null leaves the server's own default alone."""
+    """Decoding options sent to the model; null leaves the server's own default alone.
+
+    constrain: `choice` asks the server to allow nothing but one of the option letters.
+    """
 
     max_tokens: int = Field(128, ge=1)
     temperature: float | None = Field(0.0, ge=0)
@@ -39,6 +42,18 @@ class DecodeConfig(Strict):
     top_k: int | None = None
     repetition_penalty: float | None = Field(None, gt=0)
     seed: int | None = None
+    constrain: Literal["choice"] | None = None
+
+
+class OptionsConfig(Strict):
+    """The order in which the options of a question are shown.
+
+    order: `original`; `shuffle`, by seed and sample; `circular`, which asks each question once a rotation
+    and counts it right only if every answer is.
+    """
+
+    order: Literal["original", "shuffle", "circular"] = "original"
+    seed: int = 0
 
 
 class SelectConfig(Strict):
@@ -108,6 +123,8 @@ class RunConfig(Strict):
     parser: str = "official"
     decode: DecodeConfig = DecodeConfig()
     modalities: tuple[str, ...] = ("text",)
+    media: Literal["full", "none"] = "full"
+    options: OptionsConfig = OptionsConfig()
     extra_body: dict[str, Any] = {}
     select: SelectConfig = SelectConfig()
     backend_seed: int = 0

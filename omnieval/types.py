@@ -56,6 +56,8 @@ class Sample:
     media: file path by role, e.g. {"video": ..., "audio": ...}.
     problem: a fault of the row itself, found while reading; such a sample is counted, never asked.
     row: 0-based position in the data set's own order.
+    order: where the options are shown in another order than the data set's, the original position of each
+    shown one. origin: the question's own id where it is asked several times, in several orders.
     """
 
     id: str
@@ -68,6 +70,8 @@ class Sample:
     media: Mapping[str, Path]
     row: int
     problem: Failure | None = None
+    order: tuple[int, ...] = ()
+    origin: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """Decoding options; None means the server's own default is left alone."""
+    """Decoding options; None means the server's own default is left alone.
+
+    constrain: `choice` asks for nothing but one of the option letters.
+    """
 
     max_tokens: int = 128
     temperature: float | None = 0.0
@@ -155,6 +162,7 @@ class Generation:
     top_k: int | None = None
     repetition_penalty: float | None = None
     seed: int | None = None
+    constrain: Literal["choice"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +233,9 @@ class Score:
     """How one sample counts.
 
     outcome: `correct`, `wrong`, `unparsed`, `failed`, `no_gold` or `not_asked`.
-    failure_kind: set when the outcome is `failed`.
+    failure_kind: set when the outcome is `failed`. answer: the letter as the model was shown it.
+    readings: what every rule that applies reads from the reply, by the rule's name.
+    flags: what is unhealthy about the reply (see `omnieval.scoring.health`).
     """
 
     sample_id: str
@@ -234,6 +244,8 @@ class Score:
     rule: str | None = None
     failure_kind: str | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
+    readings: Mapping[str, str | None] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 
 

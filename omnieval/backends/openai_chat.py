@@ -69,10 +69,18 @@ def chat_body(request: Request, model: str, media_url: Callable[[MediaPart], str
         "max_tokens": options.max_tokens,
         **{key: value for key, value in optional.items() if value is not None},
         "modalities": list(request.modalities),
+        **_constraint(request),
         "stream": True,
         "stream_options": {"include_usage": True, "continuous_usage_stats": True},
         **request.extra_body,
     }
+
+
+def _constraint(request: Request) -> JsonDict:
+    """vLLM's and vLLM-Omni's way to allow nothing but one of the options' letters."""
+    if request.generation.constrain is None or not request.options:
+        return {}
+    return {"structured_outputs": {"choice": list(request.options)}}
 
 
 def _content(part: Part, media_url: Callable[[MediaPart], str]) -> JsonDict:

@@ -20,17 +20,19 @@ class Dataset:
     """All rows of a data set, in its own order.
 
     root: the folder it was read from. notes: what a reader of the report must know of the data
-    (duplicates, missing media), one sentence each.
+    (duplicates, missing media), one sentence each. source: the samples as the data set has them, where
+    `samples` asks them in another form.
     """
 
     root: Path
     samples: tuple[Sample, ...]
     notes: tuple[str, ...] = ()
+    source: tuple[Sample, ...] | None = None
 
     def fingerprint(self) -> str:
         """Hash over ids, questions, options and answers: equal for equal questions, wherever they lie."""
         digest = hashlib.sha256()
-        for sample in self.samples:
+        for sample in self.samples if self.source is None else self.source:
             row = [sample.id, sample.question, list(sample.options), sample.gold]
             digest.update(json.dumps(row, ensure_ascii=False).encode())
         return digest.hexdigest()[:16]

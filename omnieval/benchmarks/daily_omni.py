@@ -113,6 +113,8 @@ class DailyOmni:
         return Dataset(root=qa_file.parent, samples=samples, notes=tuple(notes))
 
     def plan(self, sample: Sample) -> MediaPlan | None:
+        if self._config.media == "none":
+            return None
         task = self._task
         video, audio = sample.media.get("video"), sample.media.get("audio")
         wants_picture = task.input_mode != "audio"
@@ -165,6 +167,8 @@ class DailyOmni:
         return prompts.omnievalkit_choice(sample.question, sample.options)
 
     def _media_parts(self, sample: Sample, media: PreparedMedia) -> tuple[Part, ...]:
+        if self._config.media == "none":
+            return ()
         task = self._task
         if task.packing == "minicpm-interleave" and task.input_mode != "audio":
             if not media.segments:

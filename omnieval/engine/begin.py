@@ -84,12 +84,22 @@ def _parted(flat: Mapping[str, Any]) -> tuple[JsonDict, JsonDict]:
     return measured, operational
 
 
+def _unusual(config: RunConfig) -> dict[str, str]:
+    """Settings of any benchmark that make another measurement of it."""
+    settings = {
+        "media": "none" if config.media == "none" else None,
+        "options": None if config.options.order == "original" else config.options.order,
+        "constrained to": "a letter" if config.decode.constrain else None,
+    }
+    return {name: value for name, value in settings.items() if value is not None}
+
+
 def _run_info(config: RunConfig, benchmark: Benchmark, dataset: Dataset, selected: int) -> JsonDict:
     return {
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "config": config.flat(),
         "recipe_hash": config.recipe_hash(),
-        "headline": dict(benchmark.headline()),
+        "headline": dict(benchmark.headline()) | _unusual(config),
         "group_keys": list(benchmark.group_keys),
         "dataset": {
             "root": str(dataset.root.resolve()),

@@ -10,6 +10,7 @@ from pathlib import Path
 from omnieval.backends.base import BackendContext
 from omnieval.backends.registry import BACKENDS
 from omnieval.benchmarks.base import Benchmark, Dataset, select
+from omnieval.benchmarks.option_order import arrange
 from omnieval.benchmarks.registry import BENCHMARKS
 from omnieval.config import RunConfig
 from omnieval.engine.begin import begin_or_continue
@@ -86,13 +87,19 @@ def execute(
 
 
 def load_selected(config: RunConfig, notify: Notify) -> tuple[Benchmark, Dataset, list[Sample]]:
-    """The configured benchmark, its data set and the samples to ask. Raises ConfigError, DataError."""
+    """The configured benchmark, its data set and the samples to ask, the options in the configured order.
+
+    Raises ConfigError, DataError.
+    """
     benchmark: Benchmark = BENCHMARKS.load(config.benchmark)(config)
     dataset = benchmark.load()
     chosen = select(dataset.samples, config.select)
     for note in dataset.notes:
         notify(f"note: {note}")
-    return benchmark, dataset, chosen
+    arranged, asked = arrange(dataset, chosen, config.options)
+    if len(asked) > len(chosen):
+        notify(f"every order of the options is asked: {len(asked)} requests for {len(chosen)} questions")
+    return benchmark, arranged, asked
 
 
 def keep_to_size(config: RunConfig, cache: MediaCache) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from omnieval.config import suggest
 from omnieval.errors import ConfigError
@@ -25,6 +25,16 @@ RULES: Mapping[str, Rule] = {
     "videomme-official": videomme_official,
     "vlmevalkit": vlmevalkit,
 }
+
+
+# Rules that know the letters A to D only, whatever the options are.
+_FOUR_LETTERS = frozenset({"daily-omni-official", "daily-omni-upstream", "videomme-official"})
+
+
+def applicable(letters: Collection[str]) -> list[str]:
+    """The rules that can read an answer among these letters."""
+    beyond = not set(letters) <= set("ABCD")
+    return [name for name in RULES if not (beyond and name in _FOUR_LETTERS)]
 
 
 def parse_letter(

@@ -33,15 +33,16 @@ def lettered(options: Sequence[str]) -> dict[str, str]:
     return dict(zip(LETTERS, (option.strip() for option in options), strict=False))
 
 
-def relabelled(options: Sequence[str]) -> list[str]:
-    """`A. text` for every option by position.
-
-    Labels that are there already are dropped first, but only when every option carries the right one.
-    """
+def unlabelled(options: Sequence[str]) -> list[str]:
+    """The options' texts. Labels are dropped only when every option carries its own right one."""
     split = [split_label(option) for option in options]
-    right = all(label == LETTERS[i] for i, (label, _) in enumerate(split))
-    texts = [text if right else option.strip() for (_, text), option in zip(split, options, strict=True)]
-    return [f"{LETTERS[i]}. {text}" for i, text in enumerate(texts)]
+    right = all(label == LETTERS[i] for i, (label, _) in enumerate(split[: len(LETTERS)]))
+    return [text if right else option.strip() for (_, text), option in zip(split, options, strict=True)]
+
+
+def relabelled(options: Sequence[str]) -> list[str]:
+    """`A. text` for every option by position; see `unlabelled` for labels that are there already."""
+    return [f"{letter}. {text}" for letter, text in zip(LETTERS, unlabelled(options), strict=False)]
 
 
 def gold_letter(answer: str, options: Sequence[str]) -> str | None:

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 
-from omnieval.parsing import lettered, parse_letter
+from omnieval.parsing import applicable, lettered, parse_letter
+from omnieval.parsing.options import LETTERS
 from omnieval.runlog import Run
+from omnieval.scoring.health import flag_identical, reply_flags
 from omnieval.types import Response, Sample, Score
 
 
-def score_choices(run: Run, responses: Mapping[str, Response], *, rule: str) -> Iterator[Score]:
-    """One score a row of the data set, in its order. responses: the try that counts, by sample id."""
+def score_choices(run: Run, responses: Mapping[str, Response], *, rule: str) -> list[Score]:
+    """One score a row of the data set, in its order, with every rule's reading and health flags.
+
+    responses: the try that counts, by sample id.
+    """
+    constrained = bool(run.config.get("decode", {}).get("constrain"))
+    scores = []
     for planned in run.samples():
         sample = planned.sample
-        yield score_choice(sample, responses.get(sample.id), selected=planned.selected, rule=rule)
+        response = responses.get(sample.id)
+        score = score_choice(sample, response, selected=planned.selected, rule=rule)
+        if score.outcome in ("correct", "wrong", "unparsed") and response is not None:
+            score = replace(
+                score,
+                readings=_readings(sample, response),
+                flags=reply_flags(sample, response, constrained=constrained),
+            )
+        scores.append(score)
+    texts = {s.sample_id: responses[s.sample_id].text for s in scores if s.readings}
+    return flag_identical(scores, texts)
 
 
 def score_choice(sample: Sample, response: Response | None, *, selected: bool, rule: str) -> Score:
@@ -37,6 +55,8 @@ def score_choice(sample: Sample, response: Response | None, *, selected: bool, r
     details = {"span": parsed.span, "reason": parsed.reason}
     if parsed.letter is None:
         return Score(sample.id, "unparsed", rule=rule, details=details)
+    if sample.order:
+        details["option"] = _original(parsed.letter, sample)
     correct = parsed.letter == sample.gold
     return Score(
         sample.id,
@@ -46,3 +66,16 @@ def score_choice(sample: Sample, response: Response | None, *, selected: bool, r
         metrics={"accuracy": float(correct)},
         details=details,
     )
+
+
+def _readings(sample: Sample, response: Response) -> dict[str, str | None]:
+    options = lettered(sample.options)
+    return {
+        rule: parse_letter(response.text, rule=rule, options=options).letter for rule in applicable(options)
+    }
+
+
+def _original(letter: str, sample: Sample) -> str | None:
+    """The letter that an option had before the options were put in another order."""
+    shown = LETTERS.find(letter)
+    return LETTERS[sample.order[shown]] if 0 <= shown < len(sample.order) else None

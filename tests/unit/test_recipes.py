@@ -24,7 +24,7 @@ def test_every_key_is_there_and_resolves(name: str) -> None:
     assert set(values) == (set(RunConfig.model_fields) | set(Settings.model_fields)) - NOT_IN_RECIPES
     config = api.configure(name)
     assert config.recipe == name
-    for section in ("decode", "select", "timeouts", "retry", "transport", "prepare", "image"):
+    for section in ("decode", "options", "select", "timeouts", "retry", "transport", "prepare", "image"):
         assert set(values[section]) == set(config.flat()[section])
 
 
