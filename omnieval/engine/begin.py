@@ -60,7 +60,8 @@ def _name(config: RunConfig) -> str:
 
 def _check_same_run(stored: Run, config: RunConfig, dataset: Dataset) -> list[str]:
     """The changes of keys that may change. Raises ConfigError or DataError for any other."""
-    old_measured, old_operational = _parted(stored.config)
+    defaults = RunConfig(recipe=config.recipe, benchmark=config.benchmark, task=type(config.task)()).flat()
+    old_measured, old_operational = _parted(_completed(stored.config, defaults))
     new_measured, new_operational = _parted(config.flat())
     lines = differences(old_measured, new_measured)
     if lines:
@@ -76,6 +77,17 @@ def _check_same_run(stored: Run, config: RunConfig, dataset: Dataset) -> list[st
             f"now {dataset.fingerprint()} in {dataset.root}); give the same data, or start a new run"
         )
     return differences(old_operational, new_operational)
+
+
+def _completed(stored: Mapping[str, Any], defaults: Mapping[str, Any]) -> JsonDict:
+    """A stored configuration with the defaults of keys that its version did not have yet."""
+    whole: JsonDict = dict(stored)
+    for key, default in defaults.items():
+        if key not in whole:
+            whole[key] = default
+        elif isinstance(default, dict) and default and isinstance(whole[key], dict):
+            whole[key] = _completed(whole[key], default)
+    return whole
 
 
 def _parted(flat: Mapping[str, Any]) -> tuple[JsonDict, JsonDict]:

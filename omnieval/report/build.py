@@ -7,31 +7,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from omnieval.report.audit import (
+    Disagreement,
+    HealthRow,
+    LetterRow,
+    RuleRow,
+    chance,
+    disagreements,
+    health_rows,
+    letter_rows,
+    rule_rows,
+    unhealthy,
+)
+from omnieval.report.companions import Companion, companions
+from omnieval.report.proportion import Proportion
 from omnieval.report.reference import Reference, ReferenceTable
 from omnieval.runlog import PlannedSample, Run
-from omnieval.stats import wilson_interval
+from omnieval.scoring.rotations import folded
 from omnieval.types import FAILURE_KINDS, Failure, Response, Score
 
 _SCORED = ("correct", "wrong", "unparsed")
 _SHOWN_IDS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Proportion:
-    """correct of total, with its 95 % Wilson interval; value, low and high are None for a total of 0."""
-
-    correct: int
-    total: int
-    value: float | None
-    low: float | None
-    high: float | None
-
-    @classmethod
-    def of(cls, correct: int, total: int) -> Proportion:
-        interval = wilson_interval(correct, total)
-        if interval is None:
-            return cls(correct, total, None, None, None)
-        return cls(correct, total, correct / total, *interval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +88,9 @@ class Report:
 
     run: what identifies the run. headline: the settings without which the score cannot be compared.
     accounting adds up to `rows`, the rows of the data set. complete: every selected row has an outcome.
+    each_asking: where questions are asked in several orders, the accuracy of the single askings; the other
+    figures count questions. rules, disagreements, letters, health, unhealthy: see `audit`. chance: the
+    accuracy of guessing. companions: runs beside this one that differ in one telling setting.
     """
 
     run: Mapping[str, Any]
@@ -107,6 +106,14 @@ class Report:
     failures: tuple[FailureRow, ...]
     notes: tuple[str, ...]
     latency: Mapping[str, Distribution]
+    each_asking: Proportion | None = None
+    rules: tuple[RuleRow, ...] = ()
+    disagreements: tuple[Disagreement, ...] = ()
+    letters: tuple[LetterRow, ...] = ()
+    health: tuple[HealthRow, ...] = ()
+    unhealthy: Proportion | None = None
+    chance: float | None = None
+    companions: tuple[Companion, ...] = ()
 
 
 def build_report(
@@ -118,23 +125,33 @@ def build_report(
     parser: str,
 ) -> Report:
     """Count a scored run. scores: one a row of the data set, in its order, as `samples.jsonl` has them."""
-    planned = list(run.samples())
-    pairs = list(zip(planned, scores, strict=True))
+    askings = list(zip(run.samples(), scores, strict=True))
+    pairs = folded(askings)
+    every = scores
+    scores = [score for _, score in pairs]
     known = references.results if references else ()
     return Report(
         run=_identity(run),
         headline=run.info["headline"],
         parser=parser,
-        rows=len(planned),
+        rows=len(pairs),
         complete=not any(score.details.get("reason") == "not finished" for score in scores),
         official=_official(scores),
         strict=_strict(scores),
         accounting=_accounting(scores),
         groups={key: _group_rows(key, pairs, known) for key in run.info["group_keys"]},
-        references=_reference_rows(run, len(planned), references),
+        references=_reference_rows(run, pairs, references),
         failures=_failure_rows(pairs, responses),
-        notes=_notes(run, len(set(responses) - {score.sample_id for score in scores})),
+        notes=_notes(run, len(set(responses) - {score.sample_id for score in every})),
         latency=_latency(responses.values()),
+        each_asking=_official(every) if len(every) > len(pairs) else None,
+        rules=rule_rows(askings, parser),
+        disagreements=disagreements(askings, responses),
+        letters=letter_rows(askings),
+        health=health_rows(askings),
+        unhealthy=unhealthy(askings),
+        chance=chance(askings),
+        companions=companions(run),
     )
 
 
@@ -207,9 +224,12 @@ def _group_rows(
     return tuple(rows)
 
 
-def _reference_rows(run: Run, rows: int, references: ReferenceTable | None) -> tuple[ReferenceRow, ...]:
+def _reference_rows(
+    run: Run, pairs: Sequence[tuple[PlannedSample, Score]], references: ReferenceTable | None
+) -> tuple[ReferenceRow, ...]:
     if references is None:
         return ()
+    rows, selected = len(pairs), sum(planned.selected for planned, _ in pairs)
     table = []
     for reference in references.results:
         caveats = []
@@ -217,13 +237,14 @@ def _reference_rows(run: Run, rows: int, references: ReferenceTable | None) -> t
             caveats.append(
                 f"another data set ({' or '.join(map(str, references.rows))} questions, here {rows})"
             )
-        elif run.info["dataset"]["selected"] < rows:
+        elif selected < rows:
             caveats.append("this run asks a part of the set")
         different = [
             f"{key} {value}"
             for key, value in reference.setting.items()
             if run.config.get(key, value) != value
         ]
+        different += _usual(run)
         if different:
             caveats.append("measured with " + ", ".join(different))
         table.append(
@@ -236,6 +257,17 @@ def _reference_rows(run: Run, rows: int, references: ReferenceTable | None) -> t
             )
         )
     return tuple(table)
+
+
+def _usual(run: Run) -> list[str]:
+    """What known results were measured with, where this run does otherwise."""
+    config = run.config
+    usual = {
+        "all media": config.get("media", "full") == "full",
+        "the options' own order": config.get("options", {}).get("order", "original") == "original",
+        "free letters": config.get("decode", {}).get("constrain") is None,
+    }
+    return [setting for setting, same in usual.items() if not same]
 
 
 def _failure_rows(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from omnieval.report.build import Proportion, Report
+from omnieval.report.audit import health_warning, letter_warning
+from omnieval.report.build import Report
+from omnieval.report.proportion import Proportion
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,9 @@ class Table:
     numeric: tuple[int, ...] = ()
 
 
+_SHOWN_DISAGREEMENTS = 10
+
+
 def headline(report: Report) -> str:
     """Recipe, model and every setting without which the score cannot be compared, in one line."""
     settings = ", ".join(f"{key} {value}" for key, value in report.headline.items())
@@ -27,8 +32,10 @@ def headline(report: Report) -> str:
 def tables(report: Report) -> list[Table]:
     """All tables of a report, in reading order; empty ones are left out."""
     built = [_accuracy(report), _accounting(report)]
+    built.insert(0 if status_of_health(report) else 2, _health(report))
     built += [_group(report, key) for key in report.groups]
-    built += [_references(report), _failures(report), _latency(report)]
+    built += [_references(report), _failures(report)]
+    built += [_rules(report), _disagreements(report), _letters(report), _latency(report)]
     return [table for table in built if table.rows]
 
 
@@ -46,11 +53,59 @@ def interval(proportion: Proportion) -> str:
 
 
 def _accuracy(report: Report) -> Table:
-    rows = (
+    rows = [
         ("official: answered questions", percent(report.official), interval(report.official)),
         ("strict: every question selected", percent(report.strict), interval(report.strict)),
+    ]
+    if report.each_asking is not None:
+        rows.append(
+            ("each order of the options by itself", percent(report.each_asking), interval(report.each_asking))
+        )
+    rows += [(c.name, percent(c.official), interval(c.official)) for c in report.companions]
+    if report.chance is not None:
+        rows.append(("chance: guessing among the options", f"{100 * report.chance:.2f} %", "-"))
+    return Table("Accuracy", ("denominator", "accuracy", "95 % interval"), tuple(rows), numeric=(1, 2))
+
+
+def status_of_health(report: Report) -> str | None:
+    """The warning that many replies are sick, or None."""
+    return None if report.unhealthy is None else health_warning(report.health, report.unhealthy)
+
+
+def _health(report: Report) -> Table:
+    rows = tuple(
+        (row.flag.replace("_", " "), str(row.count), ", ".join(row.sample_ids)) for row in report.health
     )
-    return Table("Accuracy", ("denominator", "accuracy", "95 % interval"), rows, numeric=(1, 2))
+    return Table("Unhealthy replies", ("flag", "replies", "first samples"), rows, numeric=(1,))
+
+
+def _rules(report: Report) -> Table:
+    rows = [
+        (row.rule, percent(row.accuracy), str(row.none), str(row.differs) if i else "this run's")
+        for i, row in enumerate(report.rules)
+    ]
+    columns = ("parser", "accuracy", "no letter", "read otherwise")
+    return Table("The same replies by every parser", columns, tuple(rows), numeric=(1, 2, 3))
+
+
+def _disagreements(report: Report) -> Table:
+    rows = []
+    for row in report.disagreements[:_SHOWN_DISAGREEMENTS]:
+        letters: dict[str, list[str]] = {}
+        for rule, letter in row.readings.items():
+            letters.setdefault(letter or "none", []).append(rule)
+        read = "; ".join(f"{letter}: {', '.join(rules)}" for letter, rules in sorted(letters.items()))
+        rows.append((row.sample_id, row.gold or "-", read, row.reply))
+    more = len(report.disagreements) - len(rows)
+    title = "Replies that parsers read differently"
+    title += f" (the first {len(rows)}; {more} more in report.json)" if more > 0 else ""
+    return Table(title, ("sample", "right", "letter: parsers", "reply"), tuple(rows))
+
+
+def _letters(report: Report) -> Table:
+    rows = [(row.letter, str(row.picked), str(row.gold), str(row.correct)) for row in report.letters]
+    columns = ("letter", "picked", "right in the data set", "picked rightly")
+    return Table("Letters", columns, tuple(rows), numeric=(1, 2, 3))
 
 
 def _accounting(report: Report) -> Table:
@@ -113,7 +168,7 @@ def _sentence(message: str, hint: str | None) -> str:
 
 def status(report: Report) -> Sequence[str]:
     """Warnings that belong above every number."""
-    lines = []
+    lines = [line for line in (status_of_health(report), letter_warning(report.letters)) if line]
     if not report.complete:
         waiting = next(c.count for c in report.accounting if c.label == "not asked: not finished")
         lines.append(f"INCOMPLETE: {waiting} selected questions have no outcome yet; resume the run")

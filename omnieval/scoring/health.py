@@ -1,7 +1,8 @@
 """What is unhealthy about replies, apart from being wrong: a number from sick replies says little.
 
 empty            no visible character
-repetition       a character 20 times in a row, or a phrase 8 times at the end; or of 60 words fewer than a tenth differ
+repetition       a character 20 times in a row, a phrase 8 times at the end, or 60 words of which fewer
+                 than a tenth differ
 cut              ended by the token limit (finish reason `length`)
 open_reasoning   a reasoning block that never ends
 refusal          says that it cannot answer, and commits to no letter
@@ -19,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from omnieval.parsing import answer_text, lettered, parse_letter, visible
+from omnieval.parsing import answer_text, lettered, parse_letter
 from omnieval.types import Response, Sample, Score
 
 FLAGS = (
@@ -95,14 +96,15 @@ def _repeats_phrase(text: str) -> bool:
     is an answer."""
     text = text.rstrip()
     for period in range(-(-_SHORTEST_RUN // _PHRASE_TIMES), _LONGEST_PHRASE + 1):
-        run = text[-_PHRASE_TIMES * period :]
-        if len(run) == _PHRASE_TIMES * period and run[period:] == run[:-period]:
+        length = _PHRASE_TIMES * period - 1  # the last phrase may lack the space after it
+        run = text[-length:]
+        if len(run) == length and run[period:] == run[:-period]:
             return True
     return False
 
 
 def _is_visible(text: str) -> bool:
-    return any(not c.isspace() and unicodedata.category(c)[0] != "C" for c in visible(text[:1000]))
+    return any(not c.isspace() and unicodedata.category(c)[0] != "C" for c in text[:1000])
 
 
 def _is_refusal(text: str, sample: Sample) -> bool:

@@ -47,7 +47,12 @@ def test_no_reference_rule_agrees_as_often() -> None:
 
 @pytest.mark.parametrize(
     ("reply", "said"),
-    [("I think A. No: the answer is B.", "B"), ("<think>A</think> so C", "C"), ("Ｄ．Nothing changes", "Ｄ"), ("🅱", "🅱")],
+    [
+        ("I think A. No: the answer is B.", "B"),
+        ("<think>A</think> so C", "C"),
+        ("Ｄ．Nothing changes", "Ｄ"),
+        ("🅱", "🅱"),
+    ],
 )
 def test_the_span_is_where_the_letter_stands_in_the_reply(reply: str, said: str) -> None:
     parsed = parse_letter(reply, rule="careful", options=VIDEO)
