@@ -24,10 +24,11 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Makes omnieval/samples/daily_omni anew (needs a speech synthesiser, hence an extra of its own).
+# Makes the folders in omnieval/samples anew (needs a speech synthesiser, hence an extra of its own).
 sample: $(VENV)/.dev
 	$(PIP_INSTALL) --editable '.[samples]'
 	$(BIN)/python -m omnieval.samples.build_daily_omni
+	$(BIN)/python -m omnieval.samples.build_small_sets
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -41,7 +42,7 @@ $(VENV)/.demo: $(VENV)/.python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
-	$(PIP_INSTALL) --editable '.[demo,dev]'
+	$(PIP_INSTALL) --editable '.[demo,hub,dev]'
 	@touch $@
 
 clean:

@@ -34,7 +34,7 @@ from omnieval.samples import sample_dir
 from omnieval.scoring.choice import score_choices
 
 # Mappings whose keys are free; they are replaced whole, not merged key by key.
-_FREE_MAPPINGS = frozenset({"extra_body", "filter"})
+_FREE_MAPPINGS = frozenset({"extra_body", "filter", "groups"})
 # Short names of settings that lie in a section, for Python and the command line alike.
 SHORT_NAMES: Mapping[str, str] = {
     "limit": "select.limit",
@@ -143,7 +143,7 @@ def configure(
         given = {key for key, _ in overrides}
         if "data" in given:
             raise ConfigError("give either a data folder or the bundled sample, not both")
-        bundled: list[tuple[str, Any]] = [("data", str(sample_dir(str(values.get("benchmark")))))]
+        bundled: list[tuple[str, Any]] = [("data", str(sample_dir(str(values.get("benchmark")), path.stem)))]
         if not given & {"backend", "base_url"}:
             bundled.append(("backend", "embedded"))
         overrides = [*bundled, *overrides]

@@ -163,7 +163,9 @@ class RunConfig(Strict):
     @field_validator("data", "cache_dir")
     @classmethod
     def _absolute(cls, value: Path | None) -> Path | None:
-        return None if value is None else value.expanduser().absolute()
+        if value is None or str(value).startswith("hf:"):  # the latter is a place on a hub
+            return value
+        return value.expanduser().absolute()
 
     @field_validator("runs_dir")
     @classmethod

@@ -93,6 +93,7 @@ class MediaPlan:
     which the file really shows its frames, instead of by their average rate.
     segments: cut the sound at the frames' timestamps (needs frames).
     whole_audio: the whole sound as one 16 kHz mono WAV.
+    whole_video: the video itself, for servers that decode it; a copy only where it lies in an archive.
     """
 
     video: Path | None
@@ -104,6 +105,7 @@ class MediaPlan:
     frames: bool = True
     segments: bool = True
     whole_audio: bool = False
+    whole_video: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,7 @@ class PreparedMedia:
     frames: tuple[MediaPart, ...] = ()
     segments: tuple[MediaPart, ...] = ()
     audio: MediaPart | None = None
+    video: MediaPart | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -54,6 +54,9 @@ class Benchmark(Protocol):
     def load(self) -> Dataset:
         """Read every row. Raises DataError when the data set as a whole cannot be used."""
 
+    def asks(self, sample: Sample) -> bool:
+        """Whether the benchmark's own settings ask this sample; the others are counted as not selected."""
+
     def plan(self, sample: Sample) -> MediaPlan | None:
         """What the sample needs prepared, or None. Raises MediaError when a needed file is missing."""
 

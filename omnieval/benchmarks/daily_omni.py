@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from omnieval.benchmarks import prompts, rows
 from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.daily_omni_data import locate, missing_media_notes, sample_of, table_of
+from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, plan_headline
 from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, MediaError
-from omnieval.media.plan import check_plan
 from omnieval.parsing import lettered
 from omnieval.types import (
     Generation,
-    ImageEncoding,
     MediaPart,
     MediaPlan,
     Message,
@@ -44,28 +43,12 @@ PROCESSOR_KWARGS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def known_plan(name: str) -> str:
-    """The name of a frame plan; raises ValueError, as validators do, for any other."""
-    try:
-        return check_plan(name)
-    except ConfigError as error:
-        raise ValueError(str(error)) from error
-
-
-class ImageSettings(Strict):
-    """How frames are encoded."""
-
-    format: Literal["jpeg", "png", "webp"] = "jpeg"
-    quality: int = Field(85, ge=1, le=100)
-    subsampling: Literal["4:2:0", "4:2:2", "4:4:4"] = "4:2:0"
-
-
 class Settings(Strict):
     """Daily-Omni's own recipe keys; `recipes/daily-omni.yaml` comments on each."""
 
-    plan: Annotated[str, AfterValidator(known_plan)] = "minicpm"
+    plan: PlanName = "minicpm"
     max_frames: int = Field(64, ge=1)
-    frame_times: Literal["nominal", "real"] = "nominal"
+    frame_times: FrameTimes = "nominal"
     prompt: Literal["official", "omnievalkit"] = "official"
     packing: Literal["minicpm-interleave", "qwen"] = "minicpm-interleave"
     input_mode: Literal["all", "visual", "audio"] = "all"
@@ -89,14 +72,11 @@ class DailyOmni:
     def headline(self) -> Mapping[str, str]:
         task = self._task
         return {
-            "plan": f"{task.plan}, at most {task.max_frames} frames" + self._times_note(),
+            "plan": plan_headline(task.plan, task.max_frames, task.frame_times),
             "prompt": task.prompt,
             "packing": task.packing,
             "input": task.input_mode,
         }
-
-    def _times_note(self) -> str:
-        return ", by real times" if self._task.frame_times == "real" else ""
 
     def load(self) -> Dataset:
         if self._config.data is None:
@@ -111,6 +91,10 @@ class DailyOmni:
         notes += rows.duplicate_notes(samples)
         notes += missing_media_notes(samples, self._task.input_mode)
         return Dataset(root=qa_file.parent, samples=samples, notes=tuple(notes))
+
+    def asks(self, sample: Sample) -> bool:
+        del sample  # select.filter takes any group
+        return True
 
     def plan(self, sample: Sample) -> MediaPlan | None:
         if self._config.media == "none":
@@ -127,7 +111,7 @@ class DailyOmni:
             audio=audio if wants_sound else None,
             frame_plan=task.plan,
             max_frames=task.max_frames,
-            image=ImageEncoding(**task.image.model_dump()),
+            image=task.image.encoding(),
             real_times=task.frame_times == "real",
             frames=by_frame,
             segments=by_frame and wants_sound,

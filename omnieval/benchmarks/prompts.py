@@ -27,6 +27,33 @@ def daily_omni_official(question: str, options: Sequence[str], input_mode: str) 
     )
 
 
+def video_mme_official(question: str, options: Sequence[str]) -> str:
+    """The Video-MME benchmark's own prompt."""
+    letters = [option[0] for option in relabelled(options)]
+    named = f"{', '.join(letters[:-1])}, or {letters[-1]}"
+    choices = "\n".join(relabelled(options))
+    return (
+        "Select the best answer to the following multiple-choice question based on the video. "
+        f"Respond with only the letter ({named}) of the correct option.\n"
+        f"{question}\n{choices}\n"
+        "The best answer is:"
+    )
+
+
+def plain_choice(question: str, options: Sequence[str]) -> str:
+    """The question, its options, and one plain sentence on how to answer."""
+    choices = "\n".join(relabelled(options))
+    return f"{question}\n{choices}\nAnswer with the letter of the right option."
+
+
+def with_subtitles(prompt: str, subtitles: str) -> str:
+    """A prompt with the video's subtitles before it, in the Video-MME benchmark's wording; the prompt alone
+    where there are none."""
+    if not subtitles:
+        return prompt
+    return f"This video's subtitles are listed below:\n{subtitles}\n{prompt}"
+
+
 def omnievalkit_choice(question: str, options: Sequence[str]) -> str:
     """OmniEvalKit's multiple-choice prompt, the wording of the published MiniCPM-o numbers."""
     choices = "\n".join(relabelled(options))

@@ -7,5 +7,9 @@ from omnieval.registry import Registry
 BENCHMARKS = Registry(
     kind="benchmark",
     group="omnieval.benchmarks",
-    builtin={"daily-omni": "omnieval.benchmarks.daily_omni:DailyOmni"},
+    builtin={
+        "daily-omni": "omnieval.benchmarks.daily_omni:DailyOmni",
+        "mcq": "omnieval.benchmarks.mcq:MultipleChoice",
+        "video-mme": "omnieval.benchmarks.video_mme:VideoMME",
+    },
 )

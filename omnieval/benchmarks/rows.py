@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -15,8 +16,9 @@ from omnieval.parsing import well_formed
 from omnieval.types import Sample
 
 
-def read_json(path: Path) -> Any:
-    """The content of a JSON file. Raises DataError naming the file, line and column when it is not JSON."""
+def read_text(path: Path) -> str:
+    """The content of a UTF-8 file, with or without a mark at its beginning. Raises DataError naming the
+    file when it is missing, empty or in another encoding."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -25,6 +27,12 @@ def read_json(path: Path) -> Any:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
     if not text.strip():
         raise DataError(f"{path}: the file is empty; fetch the data set again")
+    return text
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file. Raises DataError naming the file, line and column when it is not JSON."""
+    text = read_text(path)
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -55,11 +63,15 @@ def sample_id(cluster: str, question: str, options: Sequence[str], taken: set[st
     """
     content = json.dumps([question, list(options)], ensure_ascii=False).encode()
     name = "".join(c if c.isprintable() else "?" for c in cluster[:80])
-    base = f"{name}-{hashlib.sha256(content).hexdigest()[:8]}"
-    unique, repeat = base, 1
+    return unique_id(f"{name}-{hashlib.sha256(content).hexdigest()[:8]}", taken)
+
+
+def unique_id(wanted: str, taken: set[str]) -> str:
+    """The id, with -2, -3 ... when it is taken. `taken` is updated."""
+    unique, repeat = wanted, 1
     while unique in taken:
         repeat += 1
-        unique = f"{base}-{repeat}"
+        unique = f"{wanted}-{repeat}"
     taken.add(unique)
     return unique
 
@@ -76,7 +88,13 @@ def text(row: Mapping[str, Any], *names: str) -> str:
 
 
 def options(value: Any) -> tuple[str, ...]:
-    """Options from a list, a mapping of letter to text, or lines of text; empty for anything else."""
+    """Options from a list, an array, a mapping of letter to text, or lines of text (also the text of a
+    JSON list); empty for anything else."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, str) and value.strip().startswith("["):
+        with contextlib.suppress(ValueError):
+            value = json.loads(value)
     if isinstance(value, Mapping):
         value = [f"{letter}. {option}" for letter, option in value.items()]
     elif isinstance(value, str):
@@ -89,6 +107,26 @@ def few(names: Iterable[str], shown: int = 5) -> str:
     ordered = sorted(names)
     rest = f" and {len(ordered) - shown} more" if len(ordered) > shown else ""
     return ", ".join(ordered[:shown]) + rest
+
+
+def require(table: Sequence[Any], path: Path, names: Sequence[str]) -> None:
+    """Raises DataError naming the columns that were found when no row has the needed ones."""
+    columns = {str(key) for row in table[:100] if isinstance(row, Mapping) for key in row}
+    missing = [name for name in names if name not in columns]
+    if not table:
+        raise DataError(f"{path}: the file holds no rows; fetch the data set again")
+    if missing:
+        raise DataError(
+            f"{path}: expected the columns {', '.join(names)}, found {', '.join(sorted(columns))}"
+        )
+
+
+def no_gold_notes(samples: Sequence[Sample]) -> list[str]:
+    """Rows that can be asked but not judged, named."""
+    ids = [sample.id for sample in samples if sample.gold is None and sample.problem is None]
+    if not ids:
+        return []
+    return [f"{len(ids)} rows have an answer that names none of their options; not asked: {few(ids)}"]
 
 
 def duplicate_notes(samples: Sequence[Sample]) -> list[str]:

@@ -93,7 +93,7 @@ def load_selected(config: RunConfig, notify: Notify) -> tuple[Benchmark, Dataset
     """
     benchmark: Benchmark = BENCHMARKS.load(config.benchmark)(config)
     dataset = benchmark.load()
-    chosen = select(dataset.samples, config.select)
+    chosen = select([sample for sample in dataset.samples if benchmark.asks(sample)], config.select)
     for note in dataset.notes:
         notify(f"note: {note}")
     arranged, asked = arrange(dataset, chosen, config.options)

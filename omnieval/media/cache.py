@@ -23,6 +23,7 @@ from typing import Any
 from uuid import uuid4
 
 from omnieval.errors import MediaError, StorageError
+from omnieval.media.source import archived
 
 LAYOUT = "v1"
 MANIFEST = "manifest.json"
@@ -67,20 +68,30 @@ class EntryWriter:
 
     def add(self, role: str, suffix: str, mime: str, content: bytes, timestamp: float | None = None) -> None:
         """Write the next file of a role (`frame-0007.jpg`)."""
-        number = sum(file["role"] == role for file in self._files)
-        name = f"{role}-{number:04d}{suffix}"
+        path = self._next(role, suffix)
         with _storage_errors(self._root):
-            (self._folder / name).write_bytes(content)
-        self._files.append(
-            {
-                "name": name,
-                "role": role,
-                "mime": mime,
-                "size": len(content),
-                "sha256": hashlib.sha256(content).hexdigest(),
-                "timestamp": timestamp,
-            }
-        )
+            path.write_bytes(content)
+        self._record(path, role, mime, len(content), hashlib.sha256(content).hexdigest(), timestamp)
+
+    def add_file(self, role: str, suffix: str, mime: str, source: Path) -> None:
+        """Copy a file that may be large. Raises StorageError when the copy cannot be written."""
+        path = self._next(role, suffix)
+        with _storage_errors(self._root):
+            shutil.copyfile(source, path)
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            size = path.stat().st_size
+        self._record(path, role, mime, size, digest, None)
+
+    def _next(self, role: str, suffix: str) -> Path:
+        number = sum(file["role"] == role for file in self._files)
+        return self._folder / f"{role}-{number:04d}{suffix}"
+
+    def _record(
+        self, path: Path, role: str, mime: str, size: int, sha256: str, timestamp: float | None
+    ) -> None:
+        record = {"name": path.name, "role": role, "mime": mime, "size": size, "sha256": sha256}
+        self._files.append(record | {"timestamp": timestamp})
 
     def finish(self, key: str, description: Mapping[str, Any]) -> None:
         """Write the manifest, which makes the entry readable."""
@@ -156,7 +167,7 @@ class MediaCache:
             else:
                 return
 
-    def trash(self) -> contextlib.AbstractContextManager[Path]:
+    def scratch(self) -> contextlib.AbstractContextManager[Path]:
         """A folder on the same file system whose content is removed at the end of the block."""
         return self._temporary_folder()
 
@@ -186,7 +197,10 @@ def entry_key(description: Mapping[str, Any]) -> str:
 
 def source_identity(path: Path) -> dict[str, Any]:
     """What tells one source file from another: size, modification time, and a hash over head, middle and
-    tail (64 KiB each). Raises MediaError when the file cannot be read."""
+    tail (64 KiB each); in an archive, its stamp. Raises MediaError when the file cannot be read."""
+    member = archived(path)
+    if member is not None:
+        return {"size": member.size, "archived": member.stamp}
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())

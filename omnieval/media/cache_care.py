@@ -82,7 +82,7 @@ def prune(cache: MediaCache, *, most_bytes: int, now: float | None = None) -> Pr
 
 def remove(cache: MediaCache, folder: Path) -> None:
     """Remove one entry: it is renamed away first, so that nobody finds half of it."""
-    with cache.trash() as trash, contextlib.suppress(FileNotFoundError):
+    with cache.scratch() as trash, contextlib.suppress(FileNotFoundError):
         folder.rename(trash / folder.name)
     with contextlib.suppress(OSError):
         folder.parent.rmdir()  # only when it is empty now

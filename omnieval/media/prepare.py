@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from omnieval.media.decode import decode_frames
 from omnieval.media.encode import encode_image, encode_wav, image_suffix_and_mime
 from omnieval.media.plan import AudioCut, clip_duration, plan_audio, plan_frames
 from omnieval.media.probe import probe, video_facts
+from omnieval.media.source import archived, plain_file
 from omnieval.media.timeline import shown_times
 from omnieval.types import MediaPart, MediaPlan, PreparedMedia
 
@@ -22,6 +25,17 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _WAV = (".wav", "audio/wav")
+_VIDEO_MIMES = {
+    ".mp4": "video/mp4",
+    ".mkv": "video/x-matroska",
+    ".webm": "video/webm",
+    ".mov": "video/quicktime",
+}
+
+
+def video_mime(path: Path) -> str:
+    """The MIME type of a video by its suffix; mp4 for any other."""
+    return _VIDEO_MIMES.get(path.suffix.lower(), "video/mp4")
 
 
 def prepare_media(plan: MediaPlan, cache: MediaCache) -> PreparedMedia:
@@ -36,7 +50,12 @@ def prepare_media(plan: MediaPlan, cache: MediaCache) -> PreparedMedia:
     description = _description(plan)
     key = entry_key(description)
     made_with = {"made_with": _versions()}
-    return _prepared(cache.get_or_make(key, description | made_with, lambda writer: _make(plan, writer)))
+
+    def make(writer: EntryWriter) -> None:
+        with _plain_sources(plan, cache) as plain:
+            _make(plain, writer)
+
+    return _prepared(cache.get_or_make(key, description | made_with, make))
 
 
 def find_prepared(plan: MediaPlan, cache: MediaCache) -> PreparedMedia | None:
@@ -46,7 +65,29 @@ def find_prepared(plan: MediaPlan, cache: MediaCache) -> PreparedMedia | None:
 
 
 def _makes_files(plan: MediaPlan) -> bool:
-    return plan.frames or plan.whole_audio
+    return plan.frames or plan.whole_audio or _copies_video(plan)
+
+
+def _copies_video(plan: MediaPlan) -> bool:
+    return plan.whole_video and plan.video is not None and archived(plan.video) is not None
+
+
+@contextlib.contextmanager
+def _plain_sources(plan: MediaPlan, cache: MediaCache) -> Iterator[MediaPlan]:
+    """The plan with its sources as plain files, taken out of archives for as long as they are needed."""
+    with contextlib.ExitStack() as stack:
+        plain: dict[str, Path] = {}
+        for role, path in (("video", plan.video), ("audio", plan.audio)):
+            if path is not None and archived(path) is not None:
+                scratch = stack.enter_context(cache.scratch())
+                plain[role] = stack.enter_context(plain_file(path, scratch))
+        copies = plan.whole_video and "video" in plain
+        yield replace(
+            plan,
+            video=plain.get("video", plan.video),
+            audio=plain.get("audio", plan.audio),
+            whole_video=copies,
+        )
 
 
 def _prepared(entry: Entry) -> PreparedMedia:
@@ -54,11 +95,15 @@ def _prepared(entry: Entry) -> PreparedMedia:
         frames=tuple(_part("image", file) for file in entry.files.get("frame", ())),
         segments=tuple(_part("audio", file) for file in entry.files.get("segment", ())),
         audio=next((_part("audio", file) for file in entry.files.get("sound", ())), None),
+        video=next((_part("video", file) for file in entry.files.get("video", ())), None),
         notes=entry.notes,
     )
 
 
 def _make(plan: MediaPlan, writer: EntryWriter) -> None:
+    if plan.whole_video and plan.video is not None:
+        video_facts(plan.video)
+        writer.add_file("video", plan.video.suffix, video_mime(plan.video), plan.video)
     if plan.whole_audio:
         writer.add("sound", *_WAV, encode_wav(read_audio(_sound_source(plan))))
     if plan.frames:

@@ -7,14 +7,22 @@ from pathlib import Path
 from omnieval.config import suggest
 from omnieval.errors import ConfigError
 
-_FOLDERS = {"daily-omni": "daily_omni"}
+# By recipe or benchmark.
+_FOLDERS = {
+    "daily-omni": "daily_omni",
+    "video-mme": "video_mme",
+    "mcq": "mcq_pictures",
+    "mcq-pictures": "mcq_pictures",
+    "mcq-sounds": "mcq_sounds",
+}
 
 
-def sample_dir(benchmark: str) -> Path:
-    """The folder of a benchmark's bundled sample, in the benchmark's own layout.
+def sample_dir(benchmark: str, recipe: str | None = None) -> Path:
+    """The folder of the bundled sample of a recipe, or else of a benchmark, in the benchmark's own layout.
 
     Raises ConfigError for a benchmark without one.
     """
-    if benchmark not in _FOLDERS:
+    name = recipe if recipe in _FOLDERS else benchmark
+    if name not in _FOLDERS:
         raise ConfigError(f"no bundled sample for {benchmark!r}{suggest(benchmark, _FOLDERS)}")
-    return Path(__file__).parent / _FOLDERS[benchmark]
+    return Path(__file__).parent / _FOLDERS[name]

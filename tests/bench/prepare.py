@@ -25,7 +25,7 @@ from pathlib import Path
 from omnieval import api
 from omnieval.engine.execute import load_selected, open_cache
 from omnieval.media.prepare import find_prepared, prepare_media
-from tests.bench.decode import decode_everything, indices_of, make_clip, ours
+from tests.bench.decode import cpu_s, decode_everything, indices_of, make_clip, ours
 from tests.faults.server import Exchange, FaultServer
 from tests.media_files import make_wav
 
@@ -150,12 +150,7 @@ def growth(folder: Path, minutes: int) -> float:
     for length in (10, minutes):
         clip = make_clip(folder / f"{length}.mp4", seconds=60 * length, size=(320, 180), gop=250)
         indices = indices_of(clip, "omnievalkit", 96)
-        rounds = []
-        for _ in range(3):
-            began = time.process_time()
-            ours(clip, indices)
-            rounds.append(time.process_time() - began)
-        spent.append(statistics.median(rounds))
+        spent.append(statistics.median(cpu_s(ours, clip, indices) for _ in range(5)))
         clip.unlink()
     return spent[1] / spent[0]
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from omnieval import api
-from omnieval.benchmarks.daily_omni import Settings
+from omnieval.benchmarks.registry import BENCHMARKS
 from omnieval.config import RunConfig, differences
 from omnieval.errors import ConfigError
 from omnieval.recipe_files import find_recipe, recipe_folder, recipe_names
@@ -21,7 +21,8 @@ NOT_IN_RECIPES = {"recipe", "task", "data", "runs_dir", "cache_dir"}
 @pytest.mark.parametrize("name", recipe_names())
 def test_every_key_is_there_and_resolves(name: str) -> None:
     values = yaml.safe_load(find_recipe(name).read_text())
-    assert set(values) == (set(RunConfig.model_fields) | set(Settings.model_fields)) - NOT_IN_RECIPES
+    own = BENCHMARKS.load(values["benchmark"]).Settings
+    assert set(values) == (set(RunConfig.model_fields) | set(own.model_fields)) - NOT_IN_RECIPES
     config = api.configure(name)
     assert config.recipe == name
     for section in ("decode", "options", "select", "timeouts", "retry", "transport", "prepare", "image"):
@@ -47,11 +48,24 @@ def test_a_recipe_is_found_by_name_or_path_and_a_wrong_name_suggests_the_right_o
         find_recipe("missing/one.yaml")
 
 
-def test_the_reference_counts_add_up() -> None:
-    table = load_references("daily-omni")
+def test_the_recipes_of_video_mme_are_the_published_ones() -> None:
+    frames, subtitles, short = (
+        api.configure(name).measured() for name in ("video-mme", "video-mme-subs", "video-mme-short")
+    )
+    assert differences(frames, subtitles) == ["subtitles: false -> true"]
+    assert differences(frames, short) == [
+        'durations: "all" -> "short"',
+        "max_frames: 96 -> 64",
+        'packing: "frames" -> "interleave"',
+    ]
+
+
+@pytest.mark.parametrize(("benchmark", "accuracy"), [("daily-omni", 0.7828), ("video-mme", 0.6996)])
+def test_the_reference_counts_add_up(benchmark: str, accuracy: float) -> None:
+    table = load_references(benchmark)
     assert table is not None
     exact = [result for result in table.results if result.correct is not None]
-    assert [round(result.accuracy, 4) for result in exact] == [0.7828]
+    assert [round(result.accuracy, 4) for result in exact] == [accuracy]
     for result in exact:
         for groups in result.groups.values():
             assert sum(correct for correct, _ in groups.values()) == result.correct

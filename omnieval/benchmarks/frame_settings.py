@@ -1,0 +1,41 @@
+"""Settings that benchmarks on videos share: which frames, and how they are encoded."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from omnieval.config import Strict
+from omnieval.errors import ConfigError
+from omnieval.media.plan import check_plan
+from omnieval.types import ImageEncoding
+
+
+def _known_plan(name: str) -> str:
+    """Raises ValueError, as validators do, for a name that is no frame plan's."""
+    try:
+        return check_plan(name)
+    except ConfigError as error:
+        raise ValueError(str(error)) from error
+
+
+PlanName = Annotated[str, AfterValidator(_known_plan)]
+FrameTimes = Literal["nominal", "real"]
+
+
+class ImageSettings(Strict):
+    """How frames are encoded."""
+
+    format: Literal["jpeg", "png", "webp"] = "jpeg"
+    quality: int = Field(85, ge=1, le=100)
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:4"] = "4:2:0"
+
+    def encoding(self) -> ImageEncoding:
+        """The same as the media layer takes it."""
+        return ImageEncoding(self.format, self.quality, self.subsampling)
+
+
+def plan_headline(plan: str, max_frames: int, times: FrameTimes) -> str:
+    """How a report names a choice of frames."""
+    return f"{plan}, at most {max_frames} frames" + (", by real times" if times == "real" else "")

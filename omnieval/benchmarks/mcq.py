@@ -1,0 +1,234 @@
+"""Any multiple-choice set: a file of rows, or a data set of a hub, with its columns named in the recipe.
+
+Rows have a question, 2 to 26 options, an answer, and any of a video, a sound and pictures. OmniBench,
+WorldSense and sets of their kind need a recipe only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from omnieval.benchmarks import prompts, rows
+from omnieval.benchmarks.base import Dataset
+from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, plan_headline
+from omnieval.benchmarks.hub import hub_id, hub_rows
+from omnieval.benchmarks.mcq_rows import AnswerKind, Columns, Layout, SampleMaker, data_notes
+from omnieval.benchmarks.row_files import SUFFIXES, read_all
+from omnieval.config import RunConfig, Strict
+from omnieval.errors import ConfigError, DataError, MediaError
+from omnieval.media.cache import default_cache_dir
+from omnieval.media.prepare import video_mime
+from omnieval.media.source import archived
+from omnieval.parsing import lettered
+from omnieval.types import (
+    Generation,
+    MediaPart,
+    MediaPlan,
+    Message,
+    Part,
+    PreparedMedia,
+    Request,
+    Sample,
+    TextPart,
+)
+
+# What each packing asks of the server's processor for a video; a key in the recipe's extra_body wins.
+PROCESSOR_KWARGS: Mapping[str, Mapping[str, Any]] = {
+    "frames": {"max_slice_nums": 1, "use_image_id": False},
+    "interleave": {"use_audio_in_video": False, "max_slice_nums": 1, "use_image_id": False},
+    "video-url": {"use_audio_in_video": False},
+}
+_MIMES = {
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".png": "image/png",
+    ".webp": "image/webp",
+    ".gif": "image/gif",
+    ".bmp": "image/bmp",
+    ".wav": "audio/wav",
+    ".mp3": "audio/mpeg",
+    ".flac": "audio/flac",
+    ".ogg": "audio/ogg",
+    ".opus": "audio/ogg",
+    ".m4a": "audio/mp4",
+}
+
+
+class Settings(Strict):
+    """The recipe keys of a multiple-choice set; `recipes/mcq.yaml` comments on each."""
+
+    columns: Columns = Columns()
+    answer_is: AnswerKind = "auto"
+    media_root: Path | None = None
+    split: str | None = None
+    packing: Literal["interleave", "frames", "video-url"] = "interleave"
+    plan: PlanName = "minicpm"
+    max_frames: int = Field(64, ge=1)
+    frame_times: FrameTimes = "nominal"
+    sound: Literal["wav", "original"] = "wav"
+    prompt: Literal["omnievalkit", "official", "plain"] = "omnievalkit"
+    system_prompt: str | None = None
+    image: ImageSettings = ImageSettings()
+
+
+class MultipleChoice:
+    """The benchmark, configured; follows `omnieval.benchmarks.base.Benchmark`."""
+
+    Settings: type[Strict] = Settings
+    default_parser = "careful"
+
+    def __init__(self, config: RunConfig) -> None:
+        assert isinstance(config.task, Settings)
+        self._config = config
+        self._task = config.task
+        self.group_keys: tuple[str, ...] = tuple(config.task.columns.groups)
+
+    def headline(self) -> Mapping[str, str]:
+        task = self._task
+        return {
+            "packing": task.packing,
+            "plan": plan_headline(task.plan, task.max_frames, task.frame_times),
+            "prompt": task.prompt,
+        }
+
+    def load(self) -> Dataset:
+        if self._config.data is None:
+            raise ConfigError(
+                "a multiple-choice set needs its data: give --data FILE (parquet, JSON, JSON lines or CSV), "
+                "a folder with one, or hf:ORGANISATION/NAME; or --sample with a recipe that has a sample"
+            )
+        table, source, root = self._rows(self._config.data)
+        if not table:
+            raise DataError(f"{source}: the file holds no rows")
+        layout = Layout.of(table, self._task.columns, source)
+        self.group_keys = tuple(layout.groups)
+        cache = self._config.cache_dir or default_cache_dir()
+        maker = SampleMaker(
+            layout,
+            media_root=self._media_root(root),
+            embedded=cache / "embedded",
+            answers=self._task.answer_is,
+        )
+        samples = tuple(maker.sample(row, number) for number, row in enumerate(table))
+        given = [
+            rows.text(r, *layout.columns["id"])
+            for r in table
+            if layout.columns["id"] and isinstance(r, Mapping)
+        ]
+        return Dataset(root, samples, tuple(data_notes(maker, samples, given)))
+
+    def asks(self, sample: Sample) -> bool:
+        del sample  # select.filter takes any group
+        return True
+
+    def plan(self, sample: Sample) -> MediaPlan | None:
+        if self._config.media == "none":
+            return None
+        task = self._task
+        for path in sample.media.values():
+            if archived(path) is None and not path.is_file():
+                raise MediaError(f"{path}: no such file; fetch it, or set media_root", kind="media_missing")
+        video, sound = sample.media.get("video"), sample.media.get("audio")
+        if video is None and (sound is None or task.sound == "original"):
+            return None
+        by_frame = video is not None and task.packing != "video-url"
+        segments = by_frame and task.packing == "interleave"
+        return MediaPlan(
+            video=video,
+            audio=sound,
+            frame_plan=task.plan,
+            max_frames=task.max_frames,
+            image=task.image.encoding(),
+            real_times=task.frame_times == "real",
+            frames=by_frame,
+            segments=segments,
+            whole_audio=sound is not None and not segments and task.sound == "wav",
+            whole_video=video is not None and not by_frame,
+        )
+
+    def pack(self, sample: Sample, media: PreparedMedia) -> Request:
+        task = self._task
+        parts = () if self._config.media == "none" else tuple(self._media_parts(sample, media))
+        user = Message("user", (*parts, TextPart(self._text(sample))))
+        system = (Message("system", (TextPart(task.system_prompt),)),) if task.system_prompt else ()
+        extra: dict[str, Any] = {}
+        if "video" in sample.media and self._config.media != "none":
+            extra["mm_processor_kwargs"] = dict(PROCESSOR_KWARGS[task.packing])
+        extra |= self._config.extra_body
+        return Request(
+            sample_id=sample.id,
+            messages=(*system, user),
+            generation=Generation(**self._config.decode.model_dump()),
+            question=sample.question,
+            options=lettered(sample.options),
+            modalities=self._config.modalities,
+            extra_body={key: value for key, value in extra.items() if value is not None},
+        )
+
+    def media_folders(self, dataset: Dataset, cache: Path) -> list[Path]:
+        plain = {path.parent for s in dataset.samples for path in s.media.values()}
+        return [self._media_root(dataset.root), cache] if plain else [cache]
+
+    def _rows(self, data: Path) -> tuple[list[Any], Path, Path]:
+        """(rows, what they were read from, folder that relative paths start from)."""
+        name = hub_id(data)
+        if name is not None:
+            return hub_rows(name, self._task.split), data, Path.cwd()
+        if data.is_file():
+            return read_all([data]), data, data.parent
+        if not data.is_dir():
+            raise DataError(f"{data}: no such file or folder")
+        for suffix in SUFFIXES:
+            files = sorted(data.glob(f"*{suffix}")) or sorted(data.glob(f"data/*{suffix}"))
+            if files:
+                if len(files) > 1 and suffix != ".parquet":
+                    names = ", ".join(path.name for path in files[:8])
+                    raise ConfigError(f"{data}: holds several files ({names}); name one with --data")
+                return read_all(files), files[0], data
+        raise DataError(f"{data}: no file with rows in it; expected one of {', '.join(SUFFIXES)}")
+
+    def _media_root(self, root: Path) -> Path:
+        given = self._task.media_root
+        return root if given is None else (root / given.expanduser())
+
+    def _text(self, sample: Sample) -> str:
+        if self._task.prompt == "official":
+            return prompts.video_mme_official(sample.question, sample.options)
+        if self._task.prompt == "plain":
+            return prompts.plain_choice(sample.question, sample.options)
+        return prompts.omnievalkit_choice(sample.question, sample.options)
+
+    def _media_parts(self, sample: Sample, media: PreparedMedia) -> list[Part]:
+        """Pictures, then the video, then sounds, in the order in which the row has them."""
+        parts: list[Part] = [
+            _picture(path) for role, path in sample.media.items() if role.startswith("image")
+        ]
+        if media.segments:
+            parts += [part for pair in zip(media.frames, media.segments, strict=True) for part in pair]
+        else:
+            parts += media.frames
+        video = sample.media.get("video")
+        if video is not None and self._task.packing == "video-url":
+            parts.append(media.video or MediaPart("video", video, video_mime(video)))
+        for role, path in sample.media.items():
+            if role.startswith("audio") and not (role == "audio" and media.segments):
+                whole = media.audio if role == "audio" else None
+                parts.append(whole or MediaPart("audio", path, _MIMES.get(path.suffix.lower(), "audio/wav")))
+        return parts
+
+
+def _picture(path: Path) -> MediaPart:
+    """A picture as it is. Raises MediaError when it is none."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as image:
+            mime = Image.MIME.get(image.format or "") or _MIMES.get(path.suffix.lower(), "image/jpeg")
+            image.verify()
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise MediaError(f"{path}: cannot be read as a picture ({error}); fetch it again") from error
+    return MediaPart("image", path, mime)

@@ -1,0 +1,324 @@
+"""How a row of any multiple-choice set becomes a Sample: columns by mapping, or by the names in use."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from pydantic import Field
+
+from omnieval.benchmarks import rows
+from omnieval.config import Strict
+from omnieval.errors import DataError
+from omnieval.parsing import gold_letter, lettered
+from omnieval.parsing.options import LETTERS
+from omnieval.runlog.files import replace_file
+from omnieval.types import Failure, Sample
+
+# Column names that data sets use, in order of preference; OmniEvalKit's are among them.
+KNOWN: Mapping[str, tuple[str, ...]] = {
+    "id": ("id", "question_id", "sample_id", "qid", "uid", "index"),
+    "question": ("question", "Question", "query", "prompt", "problem"),
+    "options": ("options", "choices", "candidates", "Choice", "Options", "Choices"),
+    "answer": ("answer", "Answer", "gt_answer", "answer_letter", "correct_answer", "label", "gold", "target"),
+    "answer_text": ("answer_text", "gt_answer_content", "answer_content"),
+    "video": ("video", "VideoPath", "video_path", "video_paths_dict", "video_file"),
+    "audio": ("audio", "WavPath", "audio_path", "audio_paths_dict", "audio_file", "wav"),
+    "images": ("images", "image", "ImagePath", "image_path", "image_paths_dict", "image_file"),
+}
+KNOWN_GROUPS = (
+    "task_type", "task", "type", "category", "sub_category", "domain", "duration", "subset", "dataset_name",
+)  # fmt: skip
+# One option a column: option_a, choice_a, A ...
+_OPTION_COLUMN = re.compile(r"(?:(?:option|choice|opt|answer|ans)[_ ]?)?([A-Za-z])", re.IGNORECASE)
+_MOST_OPTIONS = 26
+
+AnswerKind = Literal["auto", "letter", "text", "index0", "index1"]
+
+
+class Columns(Strict):
+    """Which column holds what; null tries the names in use. options may be a list of columns."""
+
+    id: str | None = None
+    question: str | None = None
+    options: str | tuple[str, ...] | None = None
+    answer: str | None = None
+    answer_text: str | None = None
+    video: str | None = None
+    audio: str | None = None
+    images: str | tuple[str, ...] | None = None
+    cluster: str | None = None
+    groups: Mapping[str, str] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of one table, found: role -> column names, and group name -> column."""
+
+    columns: Mapping[str, tuple[str, ...]]
+    groups: Mapping[str, str]
+
+    @classmethod
+    def of(cls, table: Sequence[Any], wanted: Columns, path: Path) -> Layout:
+        """Raises DataError that names the columns found when a wanted or needed one is missing."""
+        known = list(dict.fromkeys(str(k) for row in table[:1000] if isinstance(row, Mapping) for k in row))
+        found: dict[str, tuple[str, ...]] = {}
+        for role in (*KNOWN, "cluster"):
+            given = getattr(wanted, role)
+            names = (given,) if isinstance(given, str) else tuple(given or ())
+            missing = [name for name in names if name not in known]
+            if missing:
+                raise DataError(_no_column(path, f"columns.{role} names {missing[0]!r}", known))
+            found[role] = names or tuple(n for n in KNOWN.get(role, ()) if n in known)[:1]
+        if not found["options"]:
+            found["options"] = _option_columns(known)
+        for role in ("question", "options", "answer"):
+            if not found[role]:
+                raise DataError(_no_column(path, f"no column holds the {role}; set columns.{role}", known))
+        for name, column in wanted.groups.items():
+            if column not in known:
+                raise DataError(_no_column(path, f"columns.groups.{name} names {column!r}", known))
+        groups = wanted.groups or {name.replace("_", " "): name for name in KNOWN_GROUPS if name in known}
+        return cls(found, groups)
+
+    def value(self, row: Mapping[str, Any], role: str) -> Any:
+        """The row's value of a role, or None."""
+        return next((row[name] for name in self.columns[role] if not _is_empty(row.get(name))), None)
+
+    def values(self, row: Mapping[str, Any], role: str) -> list[Any]:
+        """All the row's values of a role: of several columns, of a list, or of a mapping."""
+        found: list[Any] = []
+        for name in self.columns[role]:
+            value: Any = row.get(name)
+            value = value.tolist() if hasattr(value, "tolist") else value
+            if isinstance(value, Mapping) and not {"bytes", "path"} & set(value):
+                value = list(value.values())
+            found += value if isinstance(value, list | tuple) else [value]
+        return [value for value in found if not _is_empty(value)]
+
+
+class SampleMaker:
+    """Makes the samples of one table. media_root: the folder that media paths start from and must not
+    leave; embedded: where media that lie in the table itself are written, once, by their content."""
+
+    def __init__(self, layout: Layout, *, media_root: Path, embedded: Path, answers: AnswerKind) -> None:
+        self._layout = layout
+        self._media_root = media_root.resolve()
+        self._embedded = embedded
+        self._answers = answers
+        self._taken: set[str] = set()
+        self.disagreeing: list[str] = []
+        self.one_based: list[str] = []
+
+    def sample(self, row: Any, number: int) -> Sample:
+        """The sample of one row; a row that cannot be asked carries its problem."""
+        if not isinstance(row, Mapping):
+            row = {}
+        layout = self._layout
+        question = rows.text(row, *layout.columns["question"])
+        options = self._options(row)
+        media, problem = self._media(row, number)
+        problem = _problem(row, number, question, options) or problem
+        given = rows.text(row, *layout.columns["id"]) if layout.columns["id"] else ""
+        cluster = self._cluster(row, media) or given or f"row{number}"
+        if given.isprintable() and 0 < len(given) <= 80:
+            sample_id = rows.unique_id(given, self._taken)
+        else:
+            sample_id = rows.sample_id(_short(cluster), question, options, self._taken)
+        return Sample(
+            id=sample_id,
+            benchmark="mcq",
+            question=question,
+            options=options,
+            gold=None if problem else self._gold(row, options, sample_id),
+            groups={name: rows.text(row, column) or "unknown" for name, column in layout.groups.items()},
+            cluster=cluster,
+            media={} if problem else media,
+            row=number,
+            problem=problem,
+        )
+
+    def _options(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        names = self._layout.columns["options"]
+        if len(names) == 1:
+            return rows.options(row.get(names[0]))
+        return rows.options([row[name] for name in names if not _is_empty(row.get(name))])
+
+    def _cluster(self, row: Mapping[str, Any], media: Mapping[str, Path]) -> str:
+        named = rows.text(row, *self._layout.columns["cluster"]) if self._layout.columns["cluster"] else ""
+        first = next((media[role] for role in ("video", "audio", "image-1") if role in media), None)
+        if named or first is None:
+            return named
+        return (
+            first.relative_to(self._media_root).as_posix()
+            if first.is_relative_to(self._media_root)
+            else first.stem
+        )
+
+    def _gold(self, row: Mapping[str, Any], options: tuple[str, ...], sample_id: str) -> str | None:
+        gold = self._read_answer(self._layout.value(row, "answer"), options, sample_id)
+        text = (
+            rows.text(row, *self._layout.columns["answer_text"])
+            if self._layout.columns["answer_text"]
+            else ""
+        )
+        by_text = gold_letter(text, options) if text else None
+        if by_text is not None and gold is not None and by_text != gold:
+            self.disagreeing.append(sample_id)
+            return None
+        return gold
+
+    def _read_answer(self, value: Any, options: tuple[str, ...], sample_id: str) -> str | None:
+        text = "" if value is None else str(value).strip()
+        letters = list(lettered(options))
+        if self._answers in ("index0", "index1"):
+            index = int(text) - (self._answers == "index1") if re.fullmatch(r"\d{1,3}", text) else -1
+            return letters[index] if 0 <= index < len(letters) else None
+        if self._answers == "letter":
+            return text.upper() if text.upper() in letters else None
+        gold = gold_letter(text, options)
+        if gold is not None or self._answers == "text" or not re.fullmatch(r"\d{1,3}", text):
+            return gold
+        if int(text) == len(letters):
+            self.one_based.append(sample_id)
+        return letters[int(text)] if int(text) < len(letters) else None
+
+    def _media(self, row: Mapping[str, Any], number: int) -> tuple[dict[str, Path], Failure | None]:
+        media: dict[str, Path] = {}
+        for role, value in self._media_values(row):
+            try:
+                media[role] = self._path(value)
+            except ValueError as error:
+                hint = "mend the row, or set media_root to the folder that holds all media"
+                return {}, Failure("data", f"row {number}: {role} {error}", hint=hint)
+        return media, None
+
+    def _media_values(self, row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        for role in ("video", "audio"):
+            for i, value in enumerate(self._layout.values(row, role), 1):
+                yield (role if i == 1 else f"{role}-{i}"), value
+        for i, value in enumerate(self._layout.values(row, "images"), 1):
+            yield f"image-{i}", value
+
+    def _path(self, value: Any) -> Path:
+        """Raises ValueError that says why the value names no file that may be read."""
+        if isinstance(value, Mapping):
+            if value.get("bytes"):
+                return self._written(bytes(value["bytes"]), str(value.get("path") or ""))
+            value = value.get("path")
+        if not isinstance(value, str):
+            raise ValueError(f"is a {type(value).__name__}, expected a path")
+        if re.match(r"[a-z][a-z0-9+.-]+://", value):
+            raise ValueError(f"is the address {value[:80]!r}; fetch the file first")
+        path = (self._media_root / value).absolute()
+        if "\0" in value or not path.resolve().is_relative_to(self._media_root):
+            raise ValueError(f"{value[:80]!r} lies outside {self._media_root}")
+        return path
+
+    def _written(self, content: bytes, name: str) -> Path:
+        suffix = PurePosixPath(name).suffix.lower()
+        suffix = suffix if re.fullmatch(r"\.[a-z0-9]{1,8}", suffix) else _suffix_of(content)
+        path = self._embedded / f"{hashlib.sha256(content).hexdigest()[:24]}{suffix}"
+        if not path.is_file() or path.stat().st_size != len(content):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, [content])
+        return path
+
+
+def data_notes(maker: SampleMaker, samples: Sequence[Sample], given: Sequence[str]) -> list[str]:
+    """What a reader must know of the data."""
+    notes = []
+    if maker.disagreeing:
+        notes.append(
+            f"{len(maker.disagreeing)} rows whose answer letter and answer text disagree; not asked: "
+            f"{rows.few(maker.disagreeing)}"
+        )
+    if maker.one_based:
+        notes.append(
+            "answers look like indices that begin at 1, but are read as beginning at 0; set answer_is=index1 "
+            f"(for example {rows.few(maker.one_based, 3)})"
+        )
+    twice = {name for name in given if name and given.count(name) > 1} if len(given) < 20_000 else set()
+    if twice:
+        notes.append(f"ids that come more than once, each asked and counted: {rows.few(twice)}")
+    missing = sorted(
+        {
+            path.name
+            for s in samples
+            for path in s.media.values()
+            if ".zip" not in str(path) and not path.is_file()
+        }
+    )
+    if missing:
+        notes.append(f"{len(missing)} media files are not there, for example {rows.few(missing)}")
+    broken = [sample.id for sample in samples if sample.problem is not None]
+    if broken:
+        notes.append(f"{len(broken)} rows cannot be asked and are counted as failed: {rows.few(broken)}")
+    disagreeing = set(maker.disagreeing)
+    rest = [sample for sample in samples if sample.id not in disagreeing]
+    return [*notes, *rows.duplicate_notes(samples), *rows.no_gold_notes(rest)]
+
+
+def _problem(row: Mapping[str, Any], number: int, question: str, options: tuple[str, ...]) -> Failure | None:
+    kind = row.get("dataset_type")
+    if not row:
+        what = "is no record of named values"
+    elif isinstance(kind, str) and kind not in ("", "mcq"):
+        what = f"is of the type {kind!r}, not multiple choice"
+    elif not question:
+        what = "has no question"
+    elif not 2 <= len(options) <= _MOST_OPTIONS:
+        what = f"has {len(options)} options, expected 2 to {_MOST_OPTIONS}"
+    elif len(lettered(options)) != len(options):
+        what = "has options that share a label"
+    else:
+        return None
+    return Failure("data", f"row {number} {what}", hint="mend the row, or name the right column")
+
+
+def _option_columns(known: Sequence[str]) -> tuple[str, ...]:
+    """Columns such as option_a, option_b ..., in the order of their letters; all of one spelling."""
+    by_spelling: dict[str, dict[str, str]] = {}
+    for name in known:
+        match = _OPTION_COLUMN.fullmatch(name)
+        if match is not None:
+            spelling = name[: match.start(1)].lower()
+            by_spelling.setdefault(spelling, {})[match.group(1).upper()] = name
+    for letters in sorted(by_spelling.values(), key=len, reverse=True):
+        if len(letters) >= 2 and "".join(sorted(letters)) == LETTERS[: len(letters)]:
+            return tuple(letters[letter] for letter in sorted(letters))
+    return ()
+
+
+def _is_empty(value: Any) -> bool:
+    return (
+        value is None
+        or (isinstance(value, str) and not value.strip())
+        or (isinstance(value, float) and value != value)
+    )
+
+
+def _short(cluster: str) -> str:
+    return PurePosixPath(cluster).stem[:40] or "row"
+
+
+def _suffix_of(content: bytes) -> str:
+    for mark, suffix in (
+        (b"\xff\xd8", ".jpg"),
+        (b"\x89PNG", ".png"),
+        (b"RIFF", ".wav"),
+        (b"fLaC", ".flac"),
+        (b"OggS", ".ogg"),
+        (b"ID3", ".mp3"),
+    ):
+        if content.startswith(mark):
+            return ".webp" if suffix == ".wav" and content[8:12] == b"WEBP" else suffix
+    return ".mp4" if content[4:8] == b"ftyp" else ".bin"
+
+
+def _no_column(path: Path, what: str, known: Sequence[str]) -> str:
+    return f"{path}: {what}; the table has {', '.join(known) or 'no columns'}"

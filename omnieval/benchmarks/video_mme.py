@@ -1,0 +1,185 @@
+"""Video-MME: multiple-choice questions on videos of a minute to an hour.
+
+Data: Fu et al., "Video-MME" (2024): 900 videos, three questions each, published as one parquet table, zip
+archives of videos, and subtitles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from omnieval.benchmarks import prompts, rows
+from omnieval.benchmarks.base import Dataset
+from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, plan_headline
+from omnieval.benchmarks.hub import local_folder
+from omnieval.benchmarks.row_files import read_all
+from omnieval.benchmarks.subtitles import subtitle_text
+from omnieval.benchmarks.video_mme_data import VideoMMEFiles, data_notes, locate, sample_of
+from omnieval.config import RunConfig, Strict
+from omnieval.errors import ConfigError, MediaError
+from omnieval.media.prepare import video_mime
+from omnieval.parsing import lettered
+from omnieval.types import (
+    Generation,
+    MediaPart,
+    MediaPlan,
+    Message,
+    Part,
+    PreparedMedia,
+    Request,
+    Sample,
+    TextPart,
+)
+
+# What each packing asks of the server's processor; a key in the recipe's extra_body wins.
+PROCESSOR_KWARGS: Mapping[str, Mapping[str, Any]] = {
+    "frames": {"max_slice_nums": 1, "use_image_id": False},
+    "interleave": {"use_audio_in_video": False, "max_slice_nums": 1, "use_image_id": False},
+    "video-url": {"use_audio_in_video": False},
+}
+# What of a hub's repository is needed.
+_HUB_FILES = (
+    "videomme/*",
+    "*.parquet",
+    "videos_chunked_*.zip",
+    "subtitle.zip",
+    "subtitle/*",
+    "video/*",
+    "videos/*",
+)
+_COLUMNS = (
+    "video_id", "duration", "domain", "sub_category", "videoID", "video_ID", "video_name", "question_id",
+    "task_type", "question", "options", "candidates", "answer",
+)  # fmt: skip
+
+
+class Settings(Strict):
+    """Video-MME's own recipe keys; `recipes/video-mme.yaml` comments on each."""
+
+    packing: Literal["frames", "interleave", "video-url"] = "frames"
+    plan: PlanName = "omnievalkit"
+    max_frames: int = Field(96, ge=1)
+    frame_times: FrameTimes = "nominal"
+    durations: Literal["all", "short", "medium", "long"] = "all"
+    subtitles: bool = False
+    subtitle_lines: Literal["all", "frames"] = "all"
+    prompt: Literal["omnievalkit", "official"] = "omnievalkit"
+    system_prompt: str | None = None
+    image: ImageSettings = ImageSettings()
+
+
+class VideoMME:
+    """The benchmark, configured; follows `omnieval.benchmarks.base.Benchmark`."""
+
+    Settings: type[Strict] = Settings
+    default_parser = "videomme-official"
+    group_keys = ("duration", "domain", "sub category", "task type")
+
+    def __init__(self, config: RunConfig) -> None:
+        assert isinstance(config.task, Settings)
+        self._config = config
+        self._task = config.task
+
+    def headline(self) -> Mapping[str, str]:
+        task = self._task
+        frames = {} if task.packing == "video-url" else {
+            "plan": plan_headline(task.plan, task.max_frames, task.frame_times)
+        }  # fmt: skip
+        lines = "at the frames" if task.subtitle_lines == "frames" else "all"
+        return {
+            **frames,
+            "prompt": task.prompt,
+            "packing": task.packing,
+            "durations": task.durations,
+            "subtitles": lines if task.subtitles else "none",
+        }
+
+    def load(self) -> Dataset:
+        if self._config.data is None:
+            raise ConfigError(
+                "video-mme needs its data: give --data DIR (the folder with the parquet table and the "
+                "videos, or hf:ORGANISATION/NAME to fetch them), or --sample for the bundled sample"
+            )
+        folder = local_folder(self._config.data, patterns=_HUB_FILES)
+        root, tables = locate(folder)
+        files = VideoMMEFiles(root, with_subtitles=self._task.subtitles)
+        table = read_all(tables, columns=_COLUMNS)
+        rows.require(table, tables[0], ("question", "options", "answer"))
+        taken: set[str] = set()
+        samples = tuple(sample_of(row, number, files, taken) for number, row in enumerate(table))
+        ids = [rows.text(row, "question_id") for row in table if isinstance(row, Mapping)]
+        return Dataset(root, samples, tuple(data_notes(samples, files, ids)))
+
+    def asks(self, sample: Sample) -> bool:
+        return self._task.durations in ("all", sample.groups["duration"])
+
+    def plan(self, sample: Sample) -> MediaPlan | None:
+        if self._config.media == "none":
+            return None
+        task, video = self._task, sample.media.get("video")
+        if video is None:
+            raise MediaError(
+                f"no file for video {sample.cluster}: expected {sample.cluster}.mp4 (or .mkv, .webm) at any "
+                "depth of the data folder, or in a zip archive there; fetch it, or run the rest as it is",
+                kind="media_missing",
+            )
+        return MediaPlan(
+            video=video,
+            audio=None,
+            frame_plan=task.plan,
+            max_frames=task.max_frames,
+            image=task.image.encoding(),
+            real_times=task.frame_times == "real",
+            frames=task.packing != "video-url",
+            segments=task.packing == "interleave",
+            whole_video=task.packing == "video-url",
+        )
+
+    def pack(self, sample: Sample, media: PreparedMedia) -> Request:
+        task = self._task
+        user = Message("user", (*self._media_parts(sample, media), TextPart(self._text(sample, media))))
+        system = (Message("system", (TextPart(task.system_prompt),)),) if task.system_prompt else ()
+        extra = {"mm_processor_kwargs": dict(PROCESSOR_KWARGS[task.packing])} | self._config.extra_body
+        return Request(
+            sample_id=sample.id,
+            messages=(*system, user),
+            generation=Generation(**self._config.decode.model_dump()),
+            question=sample.question,
+            options=lettered(sample.options),
+            modalities=self._config.modalities,
+            extra_body={key: value for key, value in extra.items() if value is not None},
+        )
+
+    def media_folders(self, dataset: Dataset, cache: Path) -> list[Path]:
+        if self._task.packing != "video-url":
+            return [cache]
+        videos = [s.media["video"] for s in dataset.samples if "video" in s.media]
+        zipped = any(".zip" in str(path) for path in videos)
+        return [dataset.root, cache] if zipped else [dataset.root]
+
+    def _media_parts(self, sample: Sample, media: PreparedMedia) -> tuple[Part, ...]:
+        if self._config.media == "none":
+            return ()
+        if self._task.packing == "video-url":
+            video = sample.media["video"]
+            return (media.video or MediaPart("video", video, video_mime(video)),)
+        if not media.segments:
+            return media.frames
+        return tuple(part for pair in zip(media.frames, media.segments, strict=True) for part in pair)
+
+    def _text(self, sample: Sample, media: PreparedMedia) -> str:
+        wording = (
+            prompts.omnievalkit_choice if self._task.prompt == "omnievalkit" else prompts.video_mme_official
+        )
+        text = wording(sample.question, sample.options)
+        path = sample.media.get("subtitles")
+        if path is None:
+            return text
+        times = None
+        if self._task.subtitle_lines == "frames":
+            times = [part.timestamp for part in media.frames if part.timestamp is not None]
+        return prompts.with_subtitles(text, subtitle_text(path, times))
