@@ -52,8 +52,12 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> list[Any]:
 
     try:
         with pq.ParquetFile(path) as file:
-            known = set(file.schema_arrow.names)
+            known = file.schema_arrow.names
             wanted = None if columns is None else [name for name in columns if name in known]
+            if wanted is not None and not wanted:
+                raise DataError(
+                    f"{path}: expected columns such as {', '.join(columns or ())}, found {', '.join(known)}"
+                )
             found: list[Any] = file.read(columns=wanted).to_pylist()
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
@@ -84,5 +88,5 @@ def _csv(path: Path, delimiter: str) -> list[Any]:
     try:
         found: list[Any] = [{key: value for key, value in row.items() if key is not None} for row in reader]
     except csv.Error as error:
-        raise DataError(f"{path}: line {reader.line_num} is not valid CSV: {error}; mend the line") from error
+        raise DataError(f"{path}: not valid CSV after line {reader.line_num}: {error}; mend it") from error
     return found
