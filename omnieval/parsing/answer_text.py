@@ -13,6 +13,8 @@ from dataclasses import dataclass
 _HEAD, _TAIL = 1_500, 4_500
 
 _THINK = r"think|thinking|thought|thoughts|reasoning|reason|analysis|scratchpad|reflection"
+# One of these is in every mark of reasoning, so that most replies need not be searched for the marks.
+_REASONING_WORDS = ("think", "thought", "reason", "analysis", "scratchpad", "reflection", "channel")
 _REASONING_ENDS = re.compile(
     rf"<(?:/(?:{_THINK})>|\|(?:(?:/think|end_of_thought|end_think)\|>|channel\|>\s*final\s*<\|message\|>))"
     rf"|\[/(?:{_THINK})\]|◁/think▷",
@@ -83,10 +85,12 @@ class AnswerText:
 
 def answer_text(reply: str) -> AnswerText:
     """Find the answer's own text in a reply; bounded, so that the longest reply is read as fast."""
-    start = 0
-    for end in _REASONING_ENDS.finditer(reply):
-        start = end.end()
-    begin = _REASONING_BEGINS.search(reply, start)
+    start, begin = 0, None
+    low = reply.lower()
+    if any(word in low for word in _REASONING_WORDS):
+        for end in _REASONING_ENDS.finditer(reply):
+            start = end.end()
+        begin = _REASONING_BEGINS.search(reply, start)
     open_reasoning = begin is not None
     end_of_answer = begin.start() if begin is not None else len(reply)
     text = reply[start:end_of_answer]

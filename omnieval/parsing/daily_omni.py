@@ -6,6 +6,7 @@ Known weaknesses are part of it: "A man walks in, so C" gives A, and reasoning i
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping
 
 from omnieval.parsing.parsed import ParsedLetter
@@ -28,10 +29,9 @@ def daily_omni_official(reply: str, _options: Mapping[str, str]) -> ParsedLetter
     leading = _LEADING.match(text)
     if leading:
         return ParsedLetter.at(reply, _span(start, leading), "leading letter")
-    upper, origin = _upper_with_origin(text)
-    word = _WORD.search(upper)
+    word = _WORD.search(text.upper())
     if word:
-        position = start + origin[word.start(1)]
+        position = start + _origin(text, word.start(1))
         span = (position, position + 1)
         return ParsedLetter.at(reply, span, "first letter that stands as a word")
     between = list(_BETWEEN_NON_LATIN.finditer(text))
@@ -44,7 +44,6 @@ def _span(start: int, match: re.Match[str]) -> tuple[int, int]:
     return start + match.start(1), start + match.end(1)
 
 
-def _upper_with_origin(text: str) -> tuple[str, list[int]]:
-    """Upper case, and for each of its characters the position it came from (upper case can be longer)."""
-    origin = [i for i, character in enumerate(text) for _ in character.upper()]
-    return text.upper(), origin
+def _origin(text: str, place: int) -> int:
+    """The place in the text of a place in its upper case, which is longer for characters such as `ß`."""
+    return bisect_right(range(len(text)), place, key=lambda end: len(text[:end].upper())) - 1

@@ -1,7 +1,7 @@
-"""The rule of the test scripts in the Daily-Omni repository: does the reply begin with A, B, C or D?
+"""The rule of the Qwen2.5-Omni test script in the Daily-Omni repository: does the reply begin with A to D?
 
-Known weaknesses are part of it: any word will do that begins with one of these letters, so that "Correct: A"
-gives C and "Based on the audio, B" gives B by luck.
+The script for Qwen3-Omni there has another rule. Known weaknesses are part of this one: any word will do that
+begins with one of these letters, so that "Correct: A" gives C and "Based on the audio, B" gives B by luck.
 """
 
 from __future__ import annotations

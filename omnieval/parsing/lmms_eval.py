@@ -1,7 +1,8 @@
 """The shared multiple-choice rule of lmms-eval: the best-formatted letter, the last one of its kind.
 
-Known weaknesses are part of it: any capital counts where nothing else is found ("Cat" gives C), and options
-that are ruled out count like the chosen one.
+It is the rule that ranks formats; later versions of lmms-eval have a stricter one in its place. Known
+weaknesses are part of it: any capital counts where nothing else is found ("Cat" gives C), and options that
+are ruled out count like the chosen one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _KINDS = (
     "correct choice",
 )
 _PHRASES = (
-    *(f"{kind} is" for kind in _KINDS),
+    *(f"{article}{kind} is" for article in ("the ", "") for kind in _KINDS),
     *("i choose", "i select", "i pick", "my answer is", "my choice is"),
     *("옵션", "정답은", "답은", "답:", "答案是", "答案为", "选", "答えは"),
 )
@@ -39,7 +40,8 @@ def lmms_eval(reply: str, options: Mapping[str, str]) -> ParsedLetter:
     """The letter of the highest-ranking format; of several, the last.
 
     Formats from the highest: the reply begins with a letter, ends with one, has one after a phrase such
-    as "the answer is" (anywhere after it), then `(A)`, `A.`, `A:`, `A)`, `A ` and last any capital.
+    as "the answer is" (anywhere after its first occurrence), then `(A)`, `A.`, `A:`, `A)`, `A ` and last
+    any capital. Without options the letters are A to H.
     """
     letters = tuple(options) or tuple(_DEFAULT_LETTERS)
     core = reply.strip()

@@ -15,7 +15,7 @@ Stance = Literal["chosen", "rejected", "named", "supposed"]
 
 _BEFORE, _AFTER = 100, 60
 # So many mentions at either end of a text are looked at.
-_FIRST, _LAST = 12, 36
+_FIRST, _LAST = 8, 24
 
 _WORD = r"A-Za-z0-9\u00c0-\u024f\u0370-\u04ff"
 _LETTER = re.compile(rf"(?<![{_WORD}])[A-Za-z](?![{_WORD}])")

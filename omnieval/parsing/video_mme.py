@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from omnieval.parsing.parsed import ParsedLetter
 
-# Removed in this order, each wherever it occurs. The scorer's list lacks two commas, hence the two long ones.
+# Removed in this order, each wherever it occurs. The scorer's list lacks two commas, hence the two long ones;
+# the last two are in VLMEvalKit's copy of it.
 _PREFIXES = (
     "The best answer is",
     "The correct answer is",

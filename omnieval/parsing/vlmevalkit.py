@@ -1,20 +1,22 @@
 """VLMEvalKit's inference of an option without a judge: a lone letter near the end, else the option's text.
 
-Known weaknesses are part of it: letters glued to other marks are not seen ("`A`"), and one that stands early
-in a long reply does not count.
+Known weaknesses are part of it: letters glued to other marks are not seen ("`A`"), one that stands early in
+a long reply does not count, and "the answer is a dog" gives A.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping
 
 from omnieval.parsing.parsed import ParsedLetter
 
 _DEFAULT_LETTERS = "ABCD"
-_MARKS = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
+_MARKS = ".()[],:;!*#{}"
 _NEAR_END = 5
-_PHRASE = re.compile(r"(?:correct\s+)?answer\s+is\s+\**([ABCD])\**", re.IGNORECASE)
+# The reference also allows "correct" before it, which changes nothing.
+_PHRASE = re.compile(r"[Aa](?i:nswer\s+is\s+\**([ABCD]))")
 _FAILED = "Failed to obtain answer via API"
 _REFUSALS = (
     "Sorry, I can't help with images of people yet.",
@@ -25,24 +27,28 @@ _REFUSALS = (
 
 
 def vlmevalkit(reply: str, options: Mapping[str, str]) -> ParsedLetter:
-    """The only option letter among the words, when it is one of the last four; else the letter after
-    "answer is"; else the only option whose text occurs in a reply that is not much longer than the options.
+    """The only option letter among the words, when it first stands among the last four; else the letter after
+    the first "answer is"; else the only option whose text occurs in a reply that is at most twice as long as
+    the options together. Without options the letters are A to D.
     """
     letters = tuple(options) or tuple(_DEFAULT_LETTERS)
-    if any(refusal in reply for refusal in _REFUSALS):
+    failed = _FAILED in reply
+    if not failed and any(refusal in reply for refusal in _REFUSALS):
         return ParsedLetter.none("a known refusal")
-    by_letter = None if _FAILED in reply else _by_letter(reply, letters)
+    by_letter = None if failed else _by_letter(reply, letters)
     return by_letter or _by_text(reply, options)
 
 
 def _by_letter(reply: str, letters: tuple[str, ...]) -> ParsedLetter | None:
-    spaced = reply.translate(_MARKS)
+    spaced = reply
+    for mark in _MARKS:
+        spaced = spaced.replace(mark, " ")
     words = spaced.split()
     known = set(words)
     named = [letter for letter in letters if letter in known]
     if len(named) == 1 and words.index(named[0]) > len(words) - _NEAR_END:
-        place = re.search(rf"(?<!\S){named[0]}(?!\S)", spaced)
-        return ParsedLetter(named[0], place.span() if place else None, "the only letter, near the end")
+        place = re.search(rf"(?<!\S){re.escape(named[0])}(?!\S)", spaced)
+        return ParsedLetter(named[0], place and place.span(), "the only letter, near the end")
     if not named and "Z" in known:
         return ParsedLetter.none("Z, which stands for none")
     phrase = _PHRASE.search(reply)
@@ -58,4 +64,13 @@ def _by_text(reply: str, options: Mapping[str, str]) -> ParsedLetter:
     named = [letter for letter, option in options.items() if option.lower() in low]
     if len(named) != 1:
         return ParsedLetter.none("no letter and no option's text, or several")
-    return ParsedLetter(named[0], None, "the text of an option")
+    content = options[named[0]].lower()
+    start = low.find(content)
+    # An empty text, which the reference finds in every reply, has no place.
+    span = (_origin(reply, start), _origin(reply, start + len(content) - 1) + 1) if content else None
+    return ParsedLetter(named[0], span, "the text of an option")
+
+
+def _origin(reply: str, place: int) -> int:
+    """The place in the reply of a place in its small letters, which are longer by one for each `İ`."""
+    return bisect_right(range(len(reply)), place, key=lambda end: end + reply.count("İ", 0, end)) - 1

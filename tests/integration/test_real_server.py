@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import time
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -21,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from omnieval import api
@@ -31,6 +34,7 @@ from omnieval.media.prepare import prepare_media
 from omnieval.media.transport import file_url
 from omnieval.samples import sample_dir
 from tests.command import lines, omnieval, report, start
+from tests.media_files import make_video
 
 pytestmark = [
     pytest.mark.real_server,
@@ -215,3 +219,46 @@ def wait_for_lines(path: Path, count: int, process: subprocess.Popen[Any]) -> No
         assert process.poll() is None, process.communicate()[0]
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def long_video_set(folder: Path) -> Path:
+    """A Video-MME set of one video of two minutes, in an archive, with one question."""
+    video = make_video(folder / "long.mp4", seconds=120, fps=4, size=(48, 32))
+    (folder / "videomme").mkdir()
+    row = {
+        "video_id": "001", "videoID": "long", "question_id": "001-1", "question": "What is counted?",
+        "options": ["A. Sheep", "B. Frames", "C. Stars", "D. Steps"], "answer": "B", "duration": "short",
+        "domain": "Knowledge", "sub_category": "Numbers", "task_type": "Counting",
+    }  # fmt: skip
+    pq.write_table(pa.Table.from_pylist([row]), folder / "videomme" / "test-00000-of-00001.parquet")
+    with zipfile.ZipFile(folder / "videos_chunked_01.zip", "w") as archive:
+        archive.write(video, "data/long.mp4")
+    video.unlink()
+    return folder
+
+
+def test_96_pictures_of_one_video_reach_the_model(real_server: RealServer, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    data = long_video_set(tmp_path / "data")
+    done = omnieval(
+        "run", "video-mme", "--data", data, "--base-url", real_server.base_url, "--model", "tiny-omni",
+        "--cache-dir", real_server.media / "cache", "--out", tmp_path / "run", *SHORT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (response,) = lines(tmp_path / "run" / "responses.jsonl")
+    assert response["error"] is None
+    assert response["usage"]["multimodal"]["image"] >= 96
+    assert response["usage"]["multimodal"]["image"] % 96 == 0
+    assert report(tmp_path / "run")["official"]["total"] == 1
+
+
+def test_constrained_letters_are_letters(real_server: RealServer, tmp_path: Path) -> None:
+    free, bound = tmp_path / "free", tmp_path / "bound"
+    assert omnieval(*arguments(real_server, free, "--limit", "6")).returncode == 0
+    constrained = omnieval(*arguments(real_server, bound, "--limit", "6", "--set", "decode.constrain=choice"))
+    assert constrained.returncode == 0, constrained.stdout + constrained.stderr
+    assert all(response["text"] in "ABCD" for response in lines(bound / "responses.jsonl"))
+    content = report(bound)
+    assert content["headline"]["constrained to"] == "a letter"
+    assert content["health"] == []
+    assert {companion["name"] for companion in content["companions"]} == {"free to write"}
