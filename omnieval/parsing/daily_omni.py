@@ -6,10 +6,10 @@ Known weaknesses are part of it: "A man walks in, so C" gives A, and reasoning i
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Mapping
 
 from omnieval.parsing.parsed import ParsedLetter
+from omnieval.parsing.unicode import place_before_folding
 
 _AFTER_ASSISTANT = re.compile(r"assistant\s*", re.IGNORECASE)
 _LEADING = re.compile(r"([A-D])(?:[\s.):：]|$)", re.IGNORECASE)
@@ -31,7 +31,7 @@ def daily_omni_official(reply: str, _options: Mapping[str, str]) -> ParsedLetter
         return ParsedLetter.at(reply, _span(start, leading), "leading letter")
     word = _WORD.search(text.upper())
     if word:
-        position = start + _origin(text, word.start(1))
+        position = start + place_before_folding(text, word.start(1), str.upper)
         span = (position, position + 1)
         return ParsedLetter.at(reply, span, "first letter that stands as a word")
     between = list(_BETWEEN_NON_LATIN.finditer(text))
@@ -42,8 +42,3 @@ def daily_omni_official(reply: str, _options: Mapping[str, str]) -> ParsedLetter
 
 def _span(start: int, match: re.Match[str]) -> tuple[int, int]:
     return start + match.start(1), start + match.end(1)
-
-
-def _origin(text: str, place: int) -> int:
-    """The place in the text of a place in its upper case, which is longer for characters such as `ß`."""
-    return bisect_right(range(len(text)), place, key=lambda end: len(text[:end].upper())) - 1

@@ -6,11 +6,11 @@ Known weaknesses are part of it: the reply is compared in small letters, so that
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from omnieval.parsing.parsed import ParsedLetter
+from omnieval.parsing.unicode import place_before_folding
 
 _DEFAULT_LETTERS = "ABCD"
 # In this order; the letter goes where the @ is. The first one that occurs with any letter decides.
@@ -95,7 +95,10 @@ def _by_content(text: str, options: Mapping[str, str]) -> Iterator[_Found]:
 def _span(reply: str, text: str, span: tuple[int, int]) -> tuple[int, int]:
     """The place in the reply of a place in its text, which has small letters and single spaces."""
     low = reply.lower()
-    start, last = (_origin(reply, _with_all_spaces(low, text, at)) for at in (span[0], span[1] - 1))
+    start, last = (
+        place_before_folding(reply, _with_all_spaces(low, text, at), str.lower)
+        for at in (span[0], span[1] - 1)
+    )
     return start, last + 1
 
 
@@ -103,8 +106,3 @@ def _with_all_spaces(low: str, text: str, place: int) -> int:
     words = text.count(" ", 0, place)
     start_of_word = len(low) - len(low.split(maxsplit=words)[words])
     return start_of_word + place - (text.rfind(" ", 0, place) + 1)
-
-
-def _origin(reply: str, place: int) -> int:
-    """The place in the reply of a place in its small letters, which are longer by one for each `İ`."""
-    return bisect_right(range(len(reply)), place, key=lambda end: end + reply.count("İ", 0, end)) - 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Callable
+
 
 def well_formed(text: str) -> str:
     """Join surrogate halves that belong together and replace lone ones by U+FFFD.
@@ -17,3 +20,8 @@ def well_formed(text: str) -> str:
 def visible(text: str) -> str:
     """The text with control characters, which could steer a terminal, as U+FFFD; line ends stay."""
     return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+
+
+def place_before_folding(text: str, place: int, fold: Callable[[str], str]) -> int:
+    """The place in a text of a place in its folded form (`str.lower`, `str.upper`), which can be longer."""
+    return bisect_right(range(len(text)), place, key=lambda end: len(fold(text[:end]))) - 1

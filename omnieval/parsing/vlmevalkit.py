@@ -7,10 +7,10 @@ a long reply does not count, and "the answer is a dog" gives A.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Mapping
 
 from omnieval.parsing.parsed import ParsedLetter
+from omnieval.parsing.unicode import place_before_folding
 
 _DEFAULT_LETTERS = "ABCD"
 _MARKS = ".()[],:;!*#{}"
@@ -67,10 +67,10 @@ def _by_text(reply: str, options: Mapping[str, str]) -> ParsedLetter:
     content = options[named[0]].lower()
     start = low.find(content)
     # An empty text, which the reference finds in every reply, has no place.
-    span = (_origin(reply, start), _origin(reply, start + len(content) - 1) + 1) if content else None
+    span = _span(reply, start, len(content)) if content else None
     return ParsedLetter(named[0], span, "the text of an option")
 
 
-def _origin(reply: str, place: int) -> int:
-    """The place in the reply of a place in its small letters, which are longer by one for each `İ`."""
-    return bisect_right(range(len(reply)), place, key=lambda end: end + reply.count("İ", 0, end)) - 1
+def _span(reply: str, start: int, length: int) -> tuple[int, int]:
+    last = place_before_folding(reply, start + length - 1, str.lower)
+    return place_before_folding(reply, start, str.lower), last + 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -110,13 +109,9 @@ HARD = {
 
 @RULE
 @pytest.mark.parametrize("reply", HARD.values(), ids=list(HARD))
-def test_a_long_reply_takes_no_time(rule: Rule, reply: str) -> None:
-    def seconds() -> float:
-        began = time.process_time()
-        rule(reply, TEN)
-        return time.process_time() - began
-
-    assert min(seconds() for _ in range(5)) < 0.05  # it is under 0.01 on a machine with nothing else to do
+@pytest.mark.timeout(20)  # a rule whose cost grows with the square of the length would need minutes
+def test_a_long_reply_is_read(rule: Rule, reply: str) -> None:
+    check_place(rule(reply, TEN), reply, TEN)
 
 
 # Outside the vectors; each was compared with the reference's source.
