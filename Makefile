@@ -42,7 +42,7 @@ $(VENV)/.demo: $(VENV)/.python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
-	$(PIP_INSTALL) --editable '.[demo,hub,dev]'
+	$(PIP_INSTALL) --editable '.[demo,hub,speech,dev]'
 	@touch $@
 
 clean:
