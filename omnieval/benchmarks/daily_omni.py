@@ -8,27 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from omnieval.benchmarks import prompts, rows
 from omnieval.benchmarks.base import Dataset
+from omnieval.benchmarks.choice_request import choice_request, frames_and_sounds
 from omnieval.benchmarks.daily_omni_data import locate, missing_media_notes, sample_of, table_of
 from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, plan_headline
 from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, MediaError
-from omnieval.parsing import lettered
 from omnieval.types import (
-    Generation,
     MediaPart,
     MediaPlan,
-    Message,
     Part,
     PreparedMedia,
     Request,
     Sample,
-    TextPart,
 )
 
 QWEN_SYSTEM_PROMPT = (
@@ -36,11 +33,8 @@ QWEN_SYSTEM_PROMPT = (
     "capable of perceiving auditory and visual inputs, as well as generating text and speech."
 )
 
-# What each packing asks of the server's processor; a key in the recipe's extra_body wins.
-PROCESSOR_KWARGS: Mapping[str, Mapping[str, Any]] = {
-    "minicpm-interleave": {"use_audio_in_video": False, "max_slice_nums": 1, "use_image_id": False},
-    "qwen": {"use_audio_in_video": False},
-}
+# The packings by the names that all benchmarks share.
+_PACKINGS = {"minicpm-interleave": "interleave", "qwen": "video-url"}
 
 
 class Settings(Strict):
@@ -119,22 +113,17 @@ class DailyOmni:
         )
 
     def pack(self, sample: Sample, media: PreparedMedia) -> Request:
-        task, decode = self._task, self._config.decode
-        text = TextPart(self._prompt(sample))
-        user = Message("user", (*self._media_parts(sample, media), text))
+        task = self._task
         system_prompt = task.system_prompt
-        if system_prompt is None:
-            system_prompt = QWEN_SYSTEM_PROMPT if task.packing == "qwen" else ""
-        system = (Message("system", (TextPart(system_prompt),)),) if system_prompt else ()
-        extra = {"mm_processor_kwargs": dict(PROCESSOR_KWARGS[task.packing])} | self._config.extra_body
-        return Request(
-            sample_id=sample.id,
-            messages=(*system, user),
-            generation=Generation(**decode.model_dump()),
-            question=sample.question,
-            options=lettered(sample.options),
-            modalities=self._config.modalities,
-            extra_body={key: value for key, value in extra.items() if value is not None},
+        if system_prompt is None and task.packing == "qwen":
+            system_prompt = QWEN_SYSTEM_PROMPT
+        return choice_request(
+            self._config,
+            sample,
+            self._prompt(sample),
+            media=self._media_parts(sample, media),
+            packing=None if self._config.media == "none" else _PACKINGS[task.packing],
+            system_prompt=system_prompt,
         )
 
     def media_folders(self, dataset: Dataset, cache: Path) -> list[Path]:
@@ -155,10 +144,7 @@ class DailyOmni:
             return ()
         task = self._task
         if task.packing == "minicpm-interleave" and task.input_mode != "audio":
-            if not media.segments:
-                return media.frames
-            pairs = zip(media.frames, media.segments, strict=True)
-            return tuple(part for pair in pairs for part in pair)
+            return frames_and_sounds(media)
         parts: list[Part] = []
         if task.input_mode != "audio":
             parts.append(MediaPart("video", sample.media["video"], "video/mp4"))

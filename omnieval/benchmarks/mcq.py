@@ -14,6 +14,7 @@ from pydantic import Field
 
 from omnieval.benchmarks import prompts, rows
 from omnieval.benchmarks.base import Dataset
+from omnieval.benchmarks.choice_request import choice_request, frames_and_sounds
 from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, plan_headline
 from omnieval.benchmarks.hub import hub_id, hub_rows
 from omnieval.benchmarks.mcq_rows import AnswerKind, Columns, Layout, SampleMaker, data_notes
@@ -23,25 +24,15 @@ from omnieval.errors import ConfigError, DataError, MediaError
 from omnieval.media.cache import default_cache_dir
 from omnieval.media.prepare import video_mime
 from omnieval.media.source import archived
-from omnieval.parsing import lettered
 from omnieval.types import (
-    Generation,
     MediaPart,
     MediaPlan,
-    Message,
     Part,
     PreparedMedia,
     Request,
     Sample,
-    TextPart,
 )
 
-# What each packing asks of the server's processor for a video; a key in the recipe's extra_body wins.
-PROCESSOR_KWARGS: Mapping[str, Mapping[str, Any]] = {
-    "frames": {"max_slice_nums": 1, "use_image_id": False},
-    "interleave": {"use_audio_in_video": False, "max_slice_nums": 1, "use_image_id": False},
-    "video-url": {"use_audio_in_video": False},
-}
 _MIMES = {
     ".jpg": "image/jpeg",
     ".jpeg": "image/jpeg",
@@ -151,22 +142,14 @@ class MultipleChoice:
         )
 
     def pack(self, sample: Sample, media: PreparedMedia) -> Request:
-        task = self._task
-        parts = () if self._config.media == "none" else tuple(self._media_parts(sample, media))
-        user = Message("user", (*parts, TextPart(self._text(sample))))
-        system = (Message("system", (TextPart(task.system_prompt),)),) if task.system_prompt else ()
-        extra: dict[str, Any] = {}
-        if "video" in sample.media and self._config.media != "none":
-            extra["mm_processor_kwargs"] = dict(PROCESSOR_KWARGS[task.packing])
-        extra |= self._config.extra_body
-        return Request(
-            sample_id=sample.id,
-            messages=(*system, user),
-            generation=Generation(**self._config.decode.model_dump()),
-            question=sample.question,
-            options=lettered(sample.options),
-            modalities=self._config.modalities,
-            extra_body={key: value for key, value in extra.items() if value is not None},
+        with_media = self._config.media != "none"
+        return choice_request(
+            self._config,
+            sample,
+            self._text(sample),
+            media=self._media_parts(sample, media) if with_media else (),
+            packing=self._task.packing if with_media and "video" in sample.media else None,
+            system_prompt=self._task.system_prompt,
         )
 
     def media_folders(self, dataset: Dataset, cache: Path) -> list[Path]:
@@ -207,10 +190,7 @@ class MultipleChoice:
         parts: list[Part] = [
             _picture(path) for role, path in sample.media.items() if role.startswith("image")
         ]
-        if media.segments:
-            parts += [part for pair in zip(media.frames, media.segments, strict=True) for part in pair]
-        else:
-            parts += media.frames
+        parts += frames_and_sounds(media)
         video = sample.media.get("video")
         if video is not None and self._task.packing == "video-url":
             parts.append(media.video or MediaPart("video", video, video_mime(video)))

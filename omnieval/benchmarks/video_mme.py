@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from omnieval.benchmarks import prompts, rows
 from omnieval.benchmarks.base import Dataset
+from omnieval.benchmarks.choice_request import choice_request, frames_and_sounds
 from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, plan_headline
 from omnieval.benchmarks.hub import local_folder
 from omnieval.benchmarks.row_files import read_all
@@ -22,25 +23,15 @@ from omnieval.benchmarks.video_mme_data import VideoMMEFiles, data_notes, locate
 from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, MediaError
 from omnieval.media.prepare import video_mime
-from omnieval.parsing import lettered
 from omnieval.types import (
-    Generation,
     MediaPart,
     MediaPlan,
-    Message,
     Part,
     PreparedMedia,
     Request,
     Sample,
-    TextPart,
 )
 
-# What each packing asks of the server's processor; a key in the recipe's extra_body wins.
-PROCESSOR_KWARGS: Mapping[str, Mapping[str, Any]] = {
-    "frames": {"max_slice_nums": 1, "use_image_id": False},
-    "interleave": {"use_audio_in_video": False, "max_slice_nums": 1, "use_image_id": False},
-    "video-url": {"use_audio_in_video": False},
-}
 # What of a hub's repository is needed.
 _HUB_FILES = (
     "videomme/*",
@@ -140,18 +131,13 @@ class VideoMME:
         )
 
     def pack(self, sample: Sample, media: PreparedMedia) -> Request:
-        task = self._task
-        user = Message("user", (*self._media_parts(sample, media), TextPart(self._text(sample, media))))
-        system = (Message("system", (TextPart(task.system_prompt),)),) if task.system_prompt else ()
-        extra = {"mm_processor_kwargs": dict(PROCESSOR_KWARGS[task.packing])} | self._config.extra_body
-        return Request(
-            sample_id=sample.id,
-            messages=(*system, user),
-            generation=Generation(**self._config.decode.model_dump()),
-            question=sample.question,
-            options=lettered(sample.options),
-            modalities=self._config.modalities,
-            extra_body={key: value for key, value in extra.items() if value is not None},
+        return choice_request(
+            self._config,
+            sample,
+            self._text(sample, media),
+            media=self._media_parts(sample, media),
+            packing=None if self._config.media == "none" else self._task.packing,
+            system_prompt=self._task.system_prompt,
         )
 
     def media_folders(self, dataset: Dataset, cache: Path) -> list[Path]:
@@ -167,9 +153,7 @@ class VideoMME:
         if self._task.packing == "video-url":
             video = sample.media["video"]
             return (media.video or MediaPart("video", video, video_mime(video)),)
-        if not media.segments:
-            return media.frames
-        return tuple(part for pair in zip(media.frames, media.segments, strict=True) for part in pair)
+        return frames_and_sounds(media)
 
     def _text(self, sample: Sample, media: PreparedMedia) -> str:
         wording = (

@@ -72,7 +72,7 @@ def aligned_words(errors: WordErrors) -> list[AlignedWord]:
     reference, hypothesis = done.references[0], done.hypotheses[0]
     steps: list[AlignedWord] = []
     for chunk in done.alignments[0]:
-        kind = cast(Literal["equal", "substitute", "delete", "insert"], chunk.type)
+        kind = cast("Literal['equal', 'substitute', 'delete', 'insert']", chunk.type)
         left = reference[chunk.ref_start_idx : chunk.ref_end_idx]
         right = hypothesis[chunk.hyp_start_idx : chunk.hyp_end_idx]
         for i in range(max(len(left), len(right))):
