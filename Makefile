@@ -1,5 +1,5 @@
 # demo: the bundled sample, end to end, with no server and no download at run time
-# test: everything that needs no real model server; test-all: that too; lint: style, types, imports
+# test: everything that needs no real model server and no torch; test-all: that too; lint: style, types, imports
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -12,11 +12,11 @@ demo: $(VENV)/.demo
 	$(BIN)/omnieval run daily-omni --sample --backend embedded
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m "not real_server"
+	$(BIN)/python -m pytest -n 2 -m "not real_server and not torch"
 
 # The model server's tests share one server, hence one process.
-test-all: test
-	$(BIN)/python -m pytest -m real_server
+test-all: test $(VENV)/.sim
+	$(BIN)/python -m pytest -m "real_server or torch"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -43,6 +43,11 @@ $(VENV)/.demo: $(VENV)/.python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
 	$(PIP_INSTALL) --editable '.[demo,hub,speech,dev]'
+	@touch $@
+
+$(VENV)/.sim: $(VENV)/.dev
+	$(PIP_INSTALL) --editable '.[sim]'
+	$(PIP_INSTALL) --no-deps resemblyzer
 	@touch $@
 
 clean:

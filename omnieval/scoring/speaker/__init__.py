@@ -1,0 +1,5 @@
+"""How alike two voices are, by a named encoder: similarities of different encoders cannot be compared."""
+
+from omnieval.scoring.speaker.base import ENCODERS, SpeakerEncoder, VoiceMatcher, load_encoder
+
+__all__ = ["ENCODERS", "SpeakerEncoder", "VoiceMatcher", "load_encoder"]
