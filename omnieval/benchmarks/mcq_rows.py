@@ -180,7 +180,8 @@ class SampleMaker:
             return letters[index] if 0 <= index < len(letters) else None
         if self._answers == "letter":
             return text.upper() if text.upper() in letters else None
-        gold = gold_letter(text, options)
+        same = [letter for letter, option in lettered(options).items() if option == text]
+        gold = same[0] if same else gold_letter(text, options)
         if gold is not None or self._answers == "text" or not re.fullmatch(r"\d{1,3}", text):
             return gold
         if int(text) == len(letters):
@@ -273,6 +274,8 @@ def _problem(row: Mapping[str, Any], number: int, question: str, options: tuple[
         what = "has no question"
     elif not 2 <= len(options) <= _MOST_OPTIONS:
         what = f"has {len(options)} options, expected 2 to {_MOST_OPTIONS}"
+    elif not all(option.strip() for option in options):
+        what = "has an empty option"
     elif len(lettered(options)) != len(options):
         what = "has options that share a label"
     else:

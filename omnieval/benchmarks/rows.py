@@ -99,7 +99,9 @@ def options(value: Any) -> tuple[str, ...]:
         value = [f"{letter}. {option}" for letter, option in value.items()]
     elif isinstance(value, str):
         value = [line.strip() for line in value.splitlines() if line.strip()]
-    return tuple(well_formed(str(option)) for option in value) if isinstance(value, list | tuple) else ()
+    if not isinstance(value, list | tuple):
+        return ()
+    return tuple("" if option is None else well_formed(str(option)) for option in value)
 
 
 def few(names: Iterable[str], shown: int = 5) -> str:

@@ -98,6 +98,8 @@ def _problem(number: int, video: str, question: str, options: Sequence[str]) -> 
         what = f"(video {video}) has no question"
     elif len(options) < 2:
         what = f"(video {video}) has {len(options)} options, expected at least 2"
+    elif not all(option.strip() for option in options):
+        what = f"(video {video}) has an empty option"
     else:
         return None
     return Failure("data", f"row {number} of the question table {what}", hint="fetch the data set again")

@@ -124,9 +124,15 @@ def unhealthy(pairs: Iterable[Pair]) -> Proportion:
 
 
 def chance(pairs: Iterable[Pair]) -> float | None:
-    """The accuracy to expect from guessing, over the answered questions."""
-    counts = [len(lettered(p.sample.options)) for p, score in pairs if score.outcome in _ANSWERED]
-    return sum(1 / count for count in counts if count) / len(counts) if counts else None
+    """The accuracy to expect from guessing, over the answered questions; one that is asked in several orders
+    must be guessed each time."""
+    guessed: dict[str, float] = {}
+    for planned, score in pairs:
+        count = len(lettered(planned.sample.options))
+        if score.outcome in _ANSWERED and count:
+            question = planned.sample.origin or planned.sample.id
+            guessed[question] = guessed.get(question, 1.0) / count
+    return sum(guessed.values()) / len(guessed) if guessed else None
 
 
 def health_warning(rows: Sequence[HealthRow], share: Proportion) -> str | None:

@@ -120,6 +120,20 @@ def test_numbers_as_options_are_text_before_they_are_indices(tmp_path: Path) -> 
     assert sample.gold == "C"
 
 
+def test_options_that_are_letters_are_text_before_they_are_letters(tmp_path: Path) -> None:
+    row = {"question": "Which grade?", "options": ["B", "A", "C"], "answer": "A"}
+    assert loaded(write(tmp_path, "q.jsonl", [row]))[2][0].gold == "B"
+    assert loaded(tmp_path / "q.jsonl", answer_is="letter")[2][0].gold == "A"
+
+
+@pytest.mark.parametrize("options", [["x", None, "y"], ["x", " "], ["x", ""]])
+def test_an_empty_option_is_a_fault_of_the_row(options: list[Any], tmp_path: Path) -> None:
+    row = {"question": "?", "options": options, "answer": "A"}
+    problem = loaded(write(tmp_path, "q.jsonl", [row]))[2][0].problem
+    assert problem is not None
+    assert "has an empty option" in problem.message
+
+
 def test_26_options_and_no_more(tmp_path: Path) -> None:
     rows = [
         {"question": "?", "options": [f"o{i}" for i in range(count)], "answer": "o1"}

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -112,6 +113,7 @@ def test_a_circular_run_counts_questions_and_keeps_every_asking(tmp_path: Path) 
     assert report.each_asking is not None
     assert report.each_asking.total == 24
     assert report.official.correct <= report.each_asking.correct / 4
+    assert report.chance == pytest.approx(0.25**4)
     assert len(list(run.responses())) == 24
     assert run.info["headline"]["options"] == "circular"
     assert "each order of the options by itself" in (run.directory / "report.md").read_text()
