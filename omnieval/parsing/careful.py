@@ -22,6 +22,7 @@ _LABEL_LINE = re.compile(
     r"(?:[.:：、,)）]|[^\S\n]+[-–—][^\S\n]|(?=[^\S\n]*$)))(?P<rest>[^\n]*)$",
     re.MULTILINE,
 )
+_VERDICT_MARK = re.compile(r"[✓✔✅☑✗✘❌×]")
 _RIGHT_AT_END = re.compile(
     r"(?:(?<![a-z])(?:correct|right|yes|true)|[✓✔✅☑]|正确|对)[\s).*!。]*$", re.IGNORECASE
 )
@@ -94,7 +95,8 @@ def _whole(answer: AnswerText, options: Mapping[str, str]) -> ParsedLetter | Non
     by_text = named_option(answer.text, options, whole=True)
     if by_text is not None:
         return ParsedLetter(by_text[0], _placed(answer, by_text[1]), "the text of an option")
-    if len(words) > 1 and all(len(word.group()) == 1 and word.group().isupper() for word in words):
+    lone = len(words) > 1 and all(len(word.group()) == 1 and word.group().isupper() for word in words)
+    if lone and not _VERDICT_MARK.search(answer.text):
         return ParsedLetter.none("several letters at once")
     return None
 

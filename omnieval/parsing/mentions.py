@@ -50,7 +50,7 @@ _HARD_LINK = (
 _DECLARED = re.compile(
     rf"(?<![A-Za-z])(?:{_STRONG_KEY}(?![a-z]){_LINK}"
     rf"|{_WEAK_KEY}(?![a-z]){_HARD_LINK}{_LINK}"
-    rf"|(?:correct|right|best|final|chosen|selected|正确|正確)(?:的)?[ ]?{_WEAK_KEY}(?![a-z]){_LINK}"
+    rf"|(?:correct|right|best|final|chosen|selected|正确|正確)(?:的)?[ ]?(?:one|{_WEAK_KEY})(?![a-z]){_LINK}"
     rf"|{_STRONG_KEY}\b[^.!?\n;:。！？]{{0,70}}?\b(?:is|are|be|was)(?![a-z]){_LINK})\Z",
     re.IGNORECASE,
 )
@@ -58,9 +58,10 @@ _CHOSEN_BY_VERB = re.compile(
     rf"(?<![A-Za-z])(?:choose|chose|chosen|choosing|pick|picked|picking|select|selected|selecting"
     rf"|go(?:ing)?\s+(?:with|for)|opt(?:ed|ing)?\s+for|say|guess|answer(?:ed|s)?(?:\s+with)?|vote\s+for"
     rf"|settle\s+(?:on|for)|conclude|lean(?:ing)?\s+(?:towards?|to)|prefer|submit|respond\s+with|mark"
+    rf"|(?:correspond|point|lead)s?\s+to|indicates?|suggests?|supports?|leaves(?:\s+only)?"
     rf"|it\s+is|it['’]?s|that['’]?s|this\s+is|must\s+be|should\s+be|would\s+be|has\s+to\s+be|got\s+to\s+be"
     rf"|choisis|elijo|escojo|wähle|scelgo|escolho|выбираю|选择|選擇|应选|應選|故选|故選|选|選|選ぶ|是|為|为)"
-    rf"(?![a-z])(?:{_GLUE}|(?:that|option|choice|letter|answer|the|is|it|opción|opção|probably|definitely|most|likely)(?![a-z]))*\Z",
+    rf"(?![a-z])(?:{_GLUE}|(?:that|option|choice|letter|answer|the|is|it|opción|opção|probably|definitely|more|most|likely)(?![a-z]))*\Z",
     re.IGNORECASE,
 )
 _CONCLUDED = re.compile(
@@ -75,7 +76,7 @@ _REJECTED_BEFORE = re.compile(
     rf"(?:(?<![A-Za-z])(?:not|nor|neither|never|without|instead\s+of|rather\s+than|other\s+than|as\s+opposed\s+to"
     rf"|except(?:\s+for)?|excluding|excludes?|rules?\s+out|ruled\s+out|ruling\s+out|eliminat(?:e|es|ed|ing)"
     rf"|discard(?:s|ed|ing)?|reject(?:s|ed|ing)?|unlike|than|pas|nicht|no\s+es|não\s+é|non\s+è|не)(?![a-z])"
-    rf"|n['’]t(?:\s+be)?|不是|不选|不選|不为|而非|并非|並非|排除|除了|非|[❌✗✘☐]|\[ \])"
+    rf"|n['’]t(?:\s+be)?|不是|不选|不選|不为|而非|并非|並非|排除|除了|非|(?:\A|\n)\s*(?:[❌✗✘☐]|\[ \]))"
     rf"(?:{_MARKS}|(?:be|option|choice|answer|the|选项|選項|is)(?![a-z]))*\Z",
     re.IGNORECASE,
 )
@@ -87,11 +88,12 @@ _IS = (
     r"|could\s+be|['’]s)"
 )
 _SUPPORTED_AFTER = re.compile(
-    rf"{_MARKS}*[,，]?\s*(?:{_IS}\s+{_ADVERBS}(?:correct|right|true|best|answer|likely|accurate|appropriate|suitable"
-    rf"|choice|option|valid|supported|closest|one|winner|good|reasonable|logical|consistent|fitting)(?![a-z])"
+    rf"{_MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_ADVERBS}(?:correct|right|true|best|answer|likely|accurate|appropriate|suitable"
+    rf"|choice|option|valid|supported|better|closest|one|winner|good|reasonable|logical|consistent|fitting)(?![a-z])"
     rf"|{_IS}\s+(?:what|where|how)(?![a-z])|fits?\s+(?:best|better|the)|match(?:es)?\s+(?:best|the|what|this)"
     rf"|(?:best|correctly|accurately)\s+\w+|makes\s+(?:the\s+most\s+)?sense|works\s+best|it\s+is(?![a-z])"
-    rf"|[:：,，–—-]\s*{_MARKS}*(?:yes|correct|true|right|对|正确|是)(?![a-z])|{_MARKS}*[✓✔✅☑]"
+    rf"|[:：,，–—-]\s*{_MARKS}*(?:yes|correct|true|right|对|正确|是)(?![a-z])|[?？]\s*(?:yes|correct|right)(?![a-z])"
+    rf"|[:：]?{_MARKS}*[✓✔✅☑]"
     rf"|(?:选项|選項|项|項)?(?:是|为|為)?(?:正确|正確|对的|對的|对|對|最合适|最符合|符合|正解)|が正解|が正しい|は正しい|가\s*정답|이\s*정답|가\s*맞|이\s*맞"
     rf"|(?:es|est|ist|è|é)\s+(?:la\s+|die\s+|le\s+|a\s+)?(?:correct[aeo]?|bonne|richtig\w*|certa|giusta|respuesta|réponse|antwort))",
     re.IGNORECASE,
@@ -102,7 +104,7 @@ _REJECTED_AFTER = re.compile(
     rf"|incompatible|inconsistent|unsupported|contradicted|unrelated|a\s+distractor|never)(?![a-z])"
     rf"|(?:is|does|was|are|do|would|could|did|has|have|wo|ca)n['’]t(?![a-z])|cannot(?![a-z])|contradicts|fails(?![a-z])"
     rf"|[:：–—-]\s*{_MARKS}*(?:no|not|wrong|incorrect|false|错|错误|不对)(?![a-z])"
-    rf"|[,，]\s*{_MARKS}*(?:no|wrong|incorrect|false)(?=\s*(?:[.,;\n]|$))|{_MARKS}*[✗✘❌×]"
+    rf"|[,，]\s*{_MARKS}*(?:no|wrong|incorrect|false)(?=\s*(?:[.,;\n]|$))|[?？]\s*(?:no|nope|wrong|incorrect)(?![a-z])|[:：]?{_MARKS}*[✗✘❌×]"
     rf"|(?:选项|選項|项|項)?(?:是|为|為)?(?:不|错|錯|有误|排除|没|沒|无关|無關)|は(?:誤|違|不)|は正しくない|가\s*아니|이\s*아니|은\s*틀|는\s*틀"
     rf"|n['’](?:est)\s+pas|no\s+es|não\s+é|non\s+è|(?:es|est|ist|è|é)\s+(?:incorrect|fausse?|falsch|falsa|errada|sbagliat|nicht|wrong))",
     re.IGNORECASE,
@@ -121,13 +123,13 @@ _NAME_BEFORE = re.compile(
     r"|mr\.?|mrs\.?|ms\.?|dr\.?|man|woman|boy|girl|student|contestant|driver|car|house|video|clip|scene|image|frame"
     r"|picture|segment|phase|stage|step|round|city|country|company|product|model|version|studio|schedule|block|lane"
     r"|terminal|unit|tower|wing|hall|bus|train|minor|major|chord|(?:blood|an?|the)\s+type|position|influenza|flu"
-    r"|protein|omega|factor|malaria|strep|label(?:l?ed)?|marked|named|called|sign|symbol|word|big)"
+    r"|protein|omega|factor|malaria|strep|(?:with|of|has|have|shows?|sees?|saw|holds?|reads?|says?)\s+(?:the|a)\s+letter|label(?:l?ed)?|marked|named|called|sign|symbol|word|big)"
     r"[\s'\"“‘]+\Z|(?:维生素|維生素|ビタミン|비타민|第|[0-9]\s?°|[0-9]°)\s*\Z",
     re.IGNORECASE,
 )
 _NAME_AFTER = re.compile(
     r"\s*(?:#|♭|♯)|[\s-]*(?:flat|sharp|major|minor|chord|maj|min|clef|note|string|section)s?(?![a-z])"
-    r"|[+&@]|['’][A-Za-z]|-[A-Za-z0-9]|\.[A-Za-z](?![A-Za-z])|\.\s?[A-Z]\.(?=\s?[A-Z])|(?:队|隊|组|組|级|級|股|座|栋|班|区|轮|站|型|字|柱|片|팀|반|组)",
+    r"|[+&@]|['’](?!d[iıuü]r)[A-Za-z]|-[A-Za-z0-9]|\.[A-Za-z](?![A-Za-z])|\.\s?[A-Z]\.(?=\s?[A-Z])|(?:队|隊|组|組|级|級|股|座|栋|班|区|轮|站|型|字|柱|片|팀|반|组)",
     re.IGNORECASE,
 )
 _SHARE_AFTER = re.compile(rf"{_MARKS}*\s*[:=]?\s*\d+(?:\.\d+)?\s*[%％]")
@@ -144,7 +146,7 @@ _NO_ARTICLE = re.compile(
 _FOLLOWED_BY_WORD = re.compile(r"[^\S\n]+[A-Za-z\u00c0-\u024f]")
 _FOLLOWED_BY_SMALL_WORD = re.compile(r"[^\S\n]+[a-z\u00df-\u024f]")
 _REASON_AFTER = re.compile(
-    r"\s+(?:because|since|as|for|given|based|due|and|but|which|where|with|while|from|here|instead|rather|over|not|is"
+    r"\s+(?:because|since|as|for|given|based|due|and|but|which|where|with|while|from|here|instead|rather|over|than|not|is"
     r"|was|seems|in|by|at|on|after|before|when|though|although|then|if|porque|weil|car|perché|parce|ya|option|choice)(?![a-zA-Z])"
 )
 _BETWEEN = re.compile(
