@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from omnieval.parsing.answer_text import AnswerText, answer_text
-from omnieval.parsing.mentions import Mention, ends_clause, mentions
+from omnieval.parsing.mentions import NO_SUCH_OPTION, Mention, ends_clause, mentions
 from omnieval.parsing.option_text import named_option
 from omnieval.parsing.parsed import ParsedLetter
 
@@ -96,7 +96,7 @@ def _whole(answer: AnswerText, options: Mapping[str, str]) -> ParsedLetter | Non
     if by_text is not None:
         return ParsedLetter(by_text[0], _placed(answer, by_text[1]), "the text of an option")
     lone = len(words) > 1 and all(len(word.group()) == 1 and word.group().isupper() for word in words)
-    if lone and not _VERDICT_MARK.search(answer.text):
+    if lone and "?" not in answer.text and not _VERDICT_MARK.search(answer.text):
         return ParsedLetter.none("several letters at once")
     return None
 
@@ -156,7 +156,7 @@ def _listed(line: re.Match[str], reason: str) -> Mention:
 def _standing_alone(text: str, found: list[Mention]) -> list[Mention]:
     """The letter that the text begins with, and the one that is its last line."""
     alone: list[Mention] = []
-    usable = [m for m in found if m.stance in ("named", "chosen")]
+    usable = [m for m in found if m.stance in ("named", "chosen") or m.reason == NO_SUCH_OPTION]
     if usable and _LEADING.match(text[: usable[0].span[0]]) and _opens(text, usable[0]):
         alone.append(_chosen(usable[0], "leading letter"))
     ending = max(0, len(text.rstrip()) - 30)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+NO_SUCH_OPTION = "no such option"
 Stance = Literal["chosen", "rejected", "named", "supposed"]
 
 _BEFORE, _AFTER = 100, 60
@@ -57,7 +58,7 @@ _DECLARED = re.compile(
 _CHOSEN_BY_VERB = re.compile(
     rf"(?<![A-Za-z])(?:choose|chose|chosen|choosing|pick|picked|picking|select|selected|selecting"
     rf"|go(?:ing)?\s+(?:with|for)|opt(?:ed|ing)?\s+for|say|guess|answer(?:ed|s)?(?:\s+with)?|vote\s+for"
-    rf"|settle\s+(?:on|for)|conclude|lean(?:ing)?\s+(?:towards?|to)|prefer|submit|respond\s+with|mark"
+    rf"|settle\s+(?:on|for)|stick(?:ing)?\s+with|conclude|lean(?:ing)?\s+(?:towards?|to)|prefer|submit|respond\s+with|mark"
     rf"|(?:correspond|point|lead)s?\s+to|indicates?|suggests?|supports?|leaves(?:\s+only)?"
     rf"|it\s+is|it['’]?s|that['’]?s|this\s+is|must\s+be|should\s+be|would\s+be|has\s+to\s+be|got\s+to\s+be"
     rf"|choisis|elijo|escojo|wähle|scelgo|escolho|выбираю|选择|選擇|应选|應選|故选|故選|选|選|選ぶ|是|為|为)"
@@ -65,7 +66,7 @@ _CHOSEN_BY_VERB = re.compile(
     re.IGNORECASE,
 )
 _CONCLUDED = re.compile(
-    rf"(?:(?<![A-Za-z])(?:so|therefore|thus|hence|then|finally|consequently|accordingly|actually|wait|no|rather"
+    rf"(?:(?<![A-Za-z])(?:so|therefore|thus|hence|consequently|accordingly|actually|wait|no|rather"
     rf"|instead|correction|sorry|i\s+mean|in\s+conclusion|donc|also|daher|por\s+(?:lo\s+)?tanto|así\s+que|quindi"
     rf"|portanto|поэтому|значит)(?![a-z])|所以|因此|故|综上|由此|よって|したがって|따라서|그래서"
     rf"|[→➜➡⇒✅✔✓☑]|👉|\[[xX✓✔]\]|=>|->)"
@@ -89,9 +90,9 @@ _IS = (
 )
 _SUPPORTED_AFTER = re.compile(
     rf"{_MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_ADVERBS}(?:correct|right|true|best|answer|likely|accurate|appropriate|suitable"
-    rf"|choice|option|valid|supported|better|closest|one|winner|good|reasonable|logical|consistent|fitting)(?![a-z])"
+    rf"|choice|option|reason|cause|explanation|valid|supported|better|closest|one|winner|good|reasonable|logical|consistent|fitting)(?![a-z])"
     rf"|{_IS}\s+(?:what|where|how)(?![a-z])|fits?\s+(?:best|better|the)|match(?:es)?\s+(?:best|the|what|this)"
-    rf"|(?:best|correctly|accurately)\s+\w+|makes\s+(?:the\s+most\s+)?sense|works\s+best|it\s+is(?![a-z])"
+    rf"|(?:best|correctly|accurately)\s+\w+|gets\s+my\s+(?:vote|pick)|makes\s+(?:the\s+most\s+)?sense|works\s+best|it\s+is(?![a-z])"
     rf"|[:：,，–—-]\s*{_MARKS}*(?:yes|correct|true|right|对|正确|是)(?![a-z])|[?？]\s*(?:yes|correct|right)(?![a-z])"
     rf"|[:：]?{_MARKS}*[✓✔✅☑]"
     rf"|(?:选项|選項|项|項)?(?:是|为|為)?(?:正确|正確|对的|對的|对|對|最合适|最符合|符合|正解)|が正解|が正しい|は正しい|가\s*정답|이\s*정답|가\s*맞|이\s*맞"
@@ -117,7 +118,7 @@ _SUPPOSED_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _NAME_BEFORE = re.compile(
-    r"(?<![A-Za-z])(?:teams?|vitamins?|groups?|players?|persons?|people|speakers?|characters?|grade|hepatitis|figure"
+    r"(?<![A-Za-z])(?:an|teams?|vitamins?|groups?|players?|persons?|people|speakers?|characters?|grade|hepatitis|figure"
     r"|fig\.?|tables?|sections?|parts?|points?|plan|rooms?|gates?|cameras?|channels?|platform|appendix|series|class"
     r"|exhibit|building|size|level|zone|area|row|column|line|track|side|disc|drive|notes?|key(?:\s+of)?|string"
     r"|mr\.?|mrs\.?|ms\.?|dr\.?|man|woman|boy|girl|student|contestant|driver|car|house|video|clip|scene|image|frame"
@@ -146,8 +147,9 @@ _NO_ARTICLE = re.compile(
 _FOLLOWED_BY_WORD = re.compile(r"[^\S\n]+[A-Za-z\u00c0-\u024f]")
 _FOLLOWED_BY_SMALL_WORD = re.compile(r"[^\S\n]+[a-z\u00df-\u024f]")
 _REASON_AFTER = re.compile(
-    r"\s+(?:because|since|as|for|given|based|due|and|but|which|where|with|while|from|here|instead|rather|over|than|not|is"
-    r"|was|seems|in|by|at|on|after|before|when|though|although|then|if|porque|weil|car|perché|parce|ya|option|choice)(?![a-zA-Z])"
+    r"\s+(?:because|since|as|for|given|based|due|and|but|which|where|with|while|from|here|instead|rather|over"
+    r"|than|not|in\s+(?:my|this|the\s+end)|though|although|then|if|porque|weil|car|perché|parce|ya|option"
+    r"|choice)(?![a-zA-Z])"
 )
 _BETWEEN = re.compile(
     rf"{_MARKS}*(?P<and>(?:,\s*)?(?:and/or|and|or|nor|&|/|\||y|o|et|ou|und|oder|и|или|和|与|與|或|及|跟|还是|と|または|か|와|과|또는|或者|以及)|[,，、])"
@@ -253,7 +255,7 @@ def _judged(text: str, group: list[re.Match[str]], options: Collection[str]) -> 
     clause = ends_clause(text, end)
     stance, reason = _stance(text, before, after, end, clause)
     if stance == "named" and options and not set(letters) <= set(options):
-        stance, reason = "supposed", "no such option"
+        stance, reason = "supposed", NO_SUCH_OPTION
     return Mention(letters, group[0].span(), end, stance, reason, clause)
 
 
