@@ -15,7 +15,7 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m "not real_server and not torch"
 
 # The model server's tests share one server, hence one process.
-test-all: test $(VENV)/.sim
+test-all: test $(VENV)/.torch
 	$(BIN)/python -m pytest -m "real_server or torch"
 
 lint: $(VENV)/.dev
@@ -45,8 +45,8 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
 	$(PIP_INSTALL) --editable '.[demo,hub,speech,dev]'
 	@touch $@
 
-$(VENV)/.sim: $(VENV)/.dev
-	$(PIP_INSTALL) --editable '.[sim]'
+$(VENV)/.torch: $(VENV)/.dev
+	$(PIP_INSTALL) --editable '.[speech-torch]'
 	$(PIP_INSTALL) --no-deps resemblyzer
 	@touch $@
 

@@ -12,7 +12,7 @@ def torch_module() -> Any:
     try:
         import torch
     except ImportError:
-        raise ConfigError("this scorer needs torch: pip install 'omnieval[sim]'") from None
+        raise ConfigError("this scorer needs torch: pip install 'omnieval[speech-torch]'") from None
     return torch
 
 

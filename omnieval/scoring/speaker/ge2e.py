@@ -45,7 +45,7 @@ def load(path: Path | None, device: str = "auto") -> GE2E:
         from resemblyzer import VoiceEncoder
     except ImportError as error:
         raise ConfigError(
-            "the encoder ge2e needs resemblyzer: pip install 'omnieval[sim]', then "
+            "the encoder ge2e needs resemblyzer: pip install 'omnieval[speech-torch]', then "
             f"pip install --no-deps resemblyzer ({error})"
         ) from error
     return GE2E(VoiceEncoder(chosen_device(device), verbose=False))

@@ -48,7 +48,9 @@ def load(path: Path | None, device: str = "auto") -> WavLMMean:
     try:
         from transformers import AutoFeatureExtractor, WavLMModel
     except ImportError:
-        raise ConfigError("the encoder wavlm-mean needs transformers: pip install 'omnieval[sim]'") from None
+        raise ConfigError(
+            "the encoder wavlm-mean needs transformers: pip install 'omnieval[speech-torch]'"
+        ) from None
     source = str(path or _DEFAULT)
     try:
         extractor = AutoFeatureExtractor.from_pretrained(source)

@@ -108,7 +108,9 @@ def _encoder(torch: Any, state: Mapping[str, Any], path: Path) -> Any:
     try:
         from transformers import WavLMConfig, WavLMModel
     except ImportError:
-        raise ConfigError("the encoder wavlm-sv needs transformers: pip install 'omnieval[sim]'") from None
+        raise ConfigError(
+            "the encoder wavlm-sv needs transformers: pip install 'omnieval[speech-torch]'"
+        ) from None
     weights = {
         _renamed(name.removeprefix(_PREFIX)): value
         for name, value in state.items()

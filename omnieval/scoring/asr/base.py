@@ -1,0 +1,75 @@
+"""What a recogniser is, and how one is loaded by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from omnieval.config import suggest
+from omnieval.errors import ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Sound = npt.NDArray[np.float32]
+
+Language = Literal["en", "zh"]
+
+
+class Recogniser(Protocol):
+    """name, details: what a transcript depends on (model, version, device, decoding); they travel with every
+    result. batch_size: how many sounds it takes well at once."""
+
+    name: str
+    details: Mapping[str, str]
+    batch_size: int
+
+    def transcribe(self, sounds: Sequence[Sound], language: Language) -> list[str]:
+        """sounds: each [samples], float32, 16 kHz. One text a sound, in order; Mandarin as it was heard, in
+        simplified characters where the recogniser's protocol says so."""
+
+
+def _whisper_hf(model: str | None, device: str) -> Recogniser:
+    from omnieval.scoring.asr.whisper_hf import load
+
+    return load(model, device)
+
+
+def _whisper(model: str | None, device: str) -> Recogniser:
+    from omnieval.scoring.asr.whisper import load
+
+    return load(model, device)
+
+
+def _paraformer(model: str | None, device: str) -> Recogniser:
+    from omnieval.scoring.asr.paraformer import load
+
+    return load(model, device)
+
+
+def _faster_whisper(model: str | None, device: str) -> Recogniser:
+    from omnieval.scoring.asr.faster_whisper import load
+
+    return load(model, device)
+
+
+RECOGNISERS: Mapping[str, Callable[[str | None, str], Recogniser]] = {
+    "whisper-hf": _whisper_hf,
+    "whisper": _whisper,
+    "paraformer": _paraformer,
+    "faster-whisper": _faster_whisper,
+}
+
+
+def load_recogniser(name: str, model: str | Path | None = None, *, device: str = "auto") -> Recogniser:
+    """A recogniser by its name.
+
+    model: a local folder or file, or a name that its library knows; None takes the protocol's own. device:
+    `cpu`, `cuda:0`, `npu:0` or `auto`. Raises ConfigError for an unknown name, device or a missing package,
+    ScoringError when the model cannot be loaded.
+    """
+    if name not in RECOGNISERS:
+        raise ConfigError(f"unknown recogniser {name!r}{suggest(name, RECOGNISERS)}")
+    return RECOGNISERS[name](None if model is None else str(model), device)
