@@ -1,0 +1,100 @@
+"""Lists of utterances in the Seed-TTS form: `meta.lst`, `hardcase.lst`.
+
+A line holds, between `|`: id, prompt text, prompt wav, text to speak[, ground-truth wav]. As the
+official tools do, two fields are id and text, and three are id, text and prompt wav, where an id that ends in
+`.wav` loses it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from omnieval.benchmarks import rows
+from omnieval.errors import DataError
+
+_SEPARATOR = "|"
+_MOST_FIELDS = 5
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+@dataclass(frozen=True, slots=True)
+class ListLine:
+    """One utterance. number: of its line, from 1. prompt_wav, truth_wav: as written, relative to the list's
+    folder; empty strings are None. problem: why it cannot be spoken, or None."""
+
+    number: int
+    utterance: str
+    text: str
+    prompt_text: str | None = None
+    prompt_wav: str | None = None
+    truth_wav: str | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UtteranceList:
+    """The lines of a list in their order, without blank ones and comments. notes: what a reader must know."""
+
+    path: Path
+    lines: tuple[ListLine, ...]
+    notes: tuple[str, ...]
+
+
+def read_list(path: Path) -> UtteranceList:
+    """Read a list, with or without a byte-order mark, with any line ends.
+
+    A malformed line, or one without a text, is kept with its problem. Raises DataError when the file is
+    missing, empty, not UTF-8, or holds no usable line.
+    """
+    found: list[ListLine] = []
+    extra: list[str] = []
+    for number, line in enumerate(_LINE_END.split(rows.read_text(path)), 1):
+        if not line.strip() or (line.lstrip().startswith("#") and _SEPARATOR not in line):
+            continue
+        fields = [field.strip() for field in line.split(_SEPARATOR)]
+        if len(fields) > _MOST_FIELDS:
+            extra.append(str(number))
+        found.append(_line(number, fields))
+    usable = [line for line in found if line.problem is None]
+    if not usable:
+        raise DataError(f"{path}: no line in the form id|prompt text|prompt wav|text to speak")
+    return UtteranceList(path, tuple(found), tuple(_notes(found, extra)))
+
+
+def _line(number: int, fields: list[str]) -> ListLine:
+    prompt_text = prompt_wav = truth_wav = None
+    utterance = fields[0]
+    if len(fields) >= 4:
+        prompt_text, prompt_wav, text = fields[1:4]
+        truth_wav = fields[4] if len(fields) > 4 else None
+    elif len(fields) == 3:
+        text, prompt_wav = fields[1:]
+        utterance = utterance.removesuffix(".wav")
+    elif len(fields) == 2:
+        text = fields[1]
+    else:
+        return ListLine(number, utterance, "", problem=f"line {number} has one field, expected 2 to 5")
+    problem = None
+    if rows.unsafe_name(utterance):
+        problem = f"line {number} has the id {utterance!r}, which {rows.unsafe_name(utterance)}"
+    elif not text:
+        problem = f"line {number} ({utterance}) has no text to speak"
+    return ListLine(
+        number, utterance, text, prompt_text or None, prompt_wav or None, truth_wav or None, problem
+    )
+
+
+def _notes(lines: list[ListLine], extra: list[str]) -> list[str]:
+    notes = [line.problem for line in lines if line.problem is not None]
+    if extra:
+        notes.append(
+            f"lines with more than {_MOST_FIELDS} fields, of which the rest is ignored: {rows.few(extra)}"
+        )
+    counts = Counter(line.utterance for line in lines)
+    twice = {utterance for utterance, count in counts.items() if count > 1}
+    if twice:
+        notes.append(f"ids that come more than once: {rows.few(twice)}")
+    return notes
