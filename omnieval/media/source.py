@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from omnieval.errors import DataError, MediaError
 from omnieval.media.archives import Member, extract, members, read_member
@@ -74,4 +74,4 @@ def _by_name(archive: Path) -> dict[str, Member]:
 
 @lru_cache(maxsize=64)
 def _members(archive: Path, _size: int, _time: int) -> dict[str, Member]:
-    return {member.name: member for member in members(archive)}
+    return {PurePosixPath(member.name).as_posix(): member for member in members(archive)}

@@ -120,6 +120,13 @@ def test_a_video_in_an_archive_is_read_without_unpacking_the_data_set(
     assert find_prepared(plan, MediaCache(tmp_path / "cache")) is not None
 
 
+@pytest.mark.parametrize("name", ["./v.mp4", "data//v.mp4", "data/./v.mp4"])
+def test_a_roundabout_name_in_an_archive_is_found(name: str, clip: bytes, tmp_path: Path) -> None:
+    data = write_table(tmp_path / "data", [row("v")])
+    zipped(data / "a.zip", {name: clip})
+    assert kinds(packed(data, tmp_path / "cache")) == ["image"] * 4 + ["text"]
+
+
 def test_a_plain_file_comes_before_the_one_in_the_archive(clip: bytes, tmp_path: Path) -> None:
     write_table(tmp_path, [row("v")])
     zipped(tmp_path / "videos_chunked_01.zip", {"data/v.mp4": clip})

@@ -192,7 +192,7 @@ def test_names_that_lead_elsewhere_are_refused(name: str, problem: str, tmp_path
 
 
 def test_dots_that_lead_nowhere_are_allowed(tmp_path: Path) -> None:
-    names = ["..v.mp4", "a..b/v...mp4", ".hidden/v.mp4", "a/...", "a:b.mp4.x"[1:]]
+    names = ["..v.mp4", "a..b/v...mp4", ".hidden/v.mp4", "a/..."]
     assert [member.name for member in members(named(tmp_path / "a.zip", *names))] == names
 
 
