@@ -110,7 +110,8 @@ class MultipleChoice:
             for r in table
             if layout.columns["id"] and isinstance(r, Mapping)
         ]
-        return Dataset(root, samples, tuple(data_notes(maker, samples, given)))
+        notes = [*data_notes(maker, samples, given), *layout.unused_notes(table, samples)]
+        return Dataset(root, samples, tuple(notes))
 
     def asks(self, sample: Sample) -> bool:
         del sample  # select.filter takes any group
@@ -165,12 +166,12 @@ class MultipleChoice:
             return read_all([data]), data, data.parent
         if not data.is_dir():
             raise DataError(f"{data}: no such file or folder")
-        for suffix in SUFFIXES:
-            files = sorted(data.glob(f"*{suffix}")) or sorted(data.glob(f"data/*{suffix}"))
+        for place in (data, data / "data"):
+            files = sorted(path for path in place.glob("*") if path.suffix.lower() in SUFFIXES)
+            if len(files) > 1 and {path.suffix.lower() for path in files} != {".parquet"}:
+                names = ", ".join(path.name for path in files[:8])
+                raise ConfigError(f"{data}: holds several files ({names}); name one with --data")
             if files:
-                if len(files) > 1 and suffix != ".parquet":
-                    names = ", ".join(path.name for path in files[:8])
-                    raise ConfigError(f"{data}: holds several files ({names}); name one with --data")
                 return read_all(files), files[0], data
         raise DataError(f"{data}: no file with rows in it; expected one of {', '.join(SUFFIXES)}")
 

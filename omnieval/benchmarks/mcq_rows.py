@@ -85,6 +85,19 @@ class Layout:
         groups = wanted.groups or {name.replace("_", " "): name for name in KNOWN_GROUPS if name in known}
         return cls(found, groups)
 
+    def unused_notes(self, table: Sequence[Any], samples: Sequence[Sample]) -> list[str]:
+        """That rows have no media although the table has columns that nothing uses."""
+        bare = [sample.id for sample in samples if sample.problem is None and not sample.media]
+        used = {name for names in self.columns.values() for name in names} | set(self.groups.values())
+        known = dict.fromkeys(str(k) for row in table[:1000] if isinstance(row, Mapping) for k in row)
+        unused = [name for name in known if name not in used]
+        if not bare or not unused:
+            return []
+        return [
+            f"{len(bare)} of {len(samples)} rows are asked without media; columns that are not used: "
+            f"{rows.few(unused, 8)} (columns.images, columns.audio and columns.video name others)"
+        ]
+
     def value(self, row: Mapping[str, Any], role: str) -> Any:
         """The row's value of a role, or None."""
         return next((row[name] for name in self.columns[role] if not _is_empty(row.get(name))), None)

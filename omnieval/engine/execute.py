@@ -19,7 +19,7 @@ from omnieval.engine.progress import Listener
 from omnieval.engine.runner import RunEnd, Runner
 from omnieval.engine.signals import run_to_end, stop_on_signals
 from omnieval.engine.workers import MediaWorkers
-from omnieval.errors import ConfigError
+from omnieval.errors import ConfigError, DataError
 from omnieval.media.cache import MediaCache, default_cache_dir
 from omnieval.media.cache_care import prune
 from omnieval.media.transport import (
@@ -60,14 +60,18 @@ def execute(
     Raises ConfigError, DataError, BackendError before anything is asked; StorageError at any time.
     """
     benchmark, dataset, chosen = load_selected(config, notify)
+    if not any(sample.problem is None and sample.gold is not None for sample in chosen):
+        raise DataError(
+            f"none of the {len(chosen)} selected rows can be asked and judged"
+            + "".join(f"; {note}" for note in dataset.notes[:3])
+        )
     cache = open_cache(config)
 
     async def work() -> Execution:
         with _media_url(config) as (kind, media_url):
             backend: Backend = BACKENDS.load(config.backend)(config, BackendContext(media_url, api_key))
             if kind == "file" and backend.capabilities.needs_transport:
-                folder = allowed_media_path(benchmark.media_folders(dataset, cache.root))
-                notify(f"media go as file:// paths; the server needs --allowed-local-media-path {folder}")
+                notify(_media_advice(benchmark.media_folders(dataset, cache.root)))
             try:
                 facts = await backend.check()
                 model = config.model or facts.model
@@ -100,6 +104,18 @@ def load_selected(config: RunConfig, notify: Notify) -> tuple[Benchmark, Dataset
     if len(asked) > len(chosen):
         notify(f"every order of the options is asked: {len(asked)} requests for {len(chosen)} questions")
     return benchmark, arranged, asked
+
+
+def _media_advice(folders: Sequence[Path]) -> str:
+    """The server's flag for media by path, or what to do where it would open the whole disk."""
+    folder = allowed_media_path(folders)
+    if folder != Path(folder.anchor):
+        return f"media go as file:// paths; the server needs --allowed-local-media-path {folder}"
+    return (
+        f"media go as file:// paths below {' and '.join(map(str, folders))}, which have no folder in common "
+        "that a server should be allowed to read; give --cache-dir a folder beside the data, or "
+        "--transport inline"
+    )
 
 
 def keep_to_size(config: RunConfig, cache: MediaCache) -> None:

@@ -33,8 +33,10 @@ class Companion:
 
 
 def companions(run: Run) -> tuple[Companion, ...]:
-    """The latest scored run of each kind in the same folder that has the same data set, model and settings
-    but for one telling setting. A run that cannot be read is left out."""
+    """The runs in the same folder with the same data set, model and settings but for one telling setting.
+
+    Of each kind the one that answered most, and of these the latest. A run that cannot be read is left out.
+    """
     own = _settings(run)
     found: dict[str, Companion] = {}
     for other in _neighbours(run):
@@ -43,8 +45,9 @@ def companions(run: Run) -> tuple[Companion, ...]:
         if len(differing) != 1 or differing[0] not in _TELLING:
             continue
         value, official = theirs.get(differing[0]), _official(other)
-        if official is not None:
-            name = _TELLING[differing[0]].get(value, f"{differing[0]} {value}")
+        name = _TELLING[differing[0]].get(value, f"{differing[0]} {value}")
+        known = found.get(name)
+        if official is not None and (known is None or official.total >= known.official.total):
             found[name] = Companion(name, other.directory.name, official)
     return tuple(found[name] for name in sorted(found))
 

@@ -61,7 +61,10 @@ def _accuracy(report: Report) -> Table:
         rows.append(
             ("each order of the options by itself", percent(report.each_asking), interval(report.each_asking))
         )
-    rows += [(c.name, percent(c.official), interval(c.official)) for c in report.companions]
+    rows += [
+        (f"{c.name} (run {c.directory})", percent(c.official), interval(c.official))
+        for c in report.companions
+    ]
     if report.chance is not None:
         rows.append(("chance: guessing among the options", f"{100 * report.chance:.2f} %", "-"))
     return Table("Accuracy", ("denominator", "accuracy", "95 % interval"), tuple(rows), numeric=(1, 2))
@@ -104,7 +107,7 @@ def _disagreements(report: Report) -> Table:
 
 def _letters(report: Report) -> Table:
     rows = [(row.letter, str(row.picked), str(row.gold), str(row.correct)) for row in report.letters]
-    columns = ("letter", "picked", "right in the data set", "picked rightly")
+    columns = ("letter, as shown", "picked", "right", "picked rightly")
     return Table("Letters", columns, tuple(rows), numeric=(1, 2, 3))
 
 

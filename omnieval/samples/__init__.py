@@ -11,7 +11,6 @@ from omnieval.errors import ConfigError
 _FOLDERS = {
     "daily-omni": "daily_omni",
     "video-mme": "video_mme",
-    "mcq": "mcq_pictures",
     "mcq-pictures": "mcq_pictures",
     "mcq-sounds": "mcq_sounds",
 }

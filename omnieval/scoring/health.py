@@ -8,7 +8,8 @@ open_reasoning   a reasoning block that never ends
 refusal          says that it cannot answer, and commits to no letter
 wrong_language   at least 20 letters, four fifths of them in a script that neither question nor options use
 unconstrained    the letters were constrained, and the reply is none of them: the server ignored it
-identical        the same reply, longer than 12 characters, to 5 and at least 5 % of the samples
+identical        the same reply to 5 and at least 5 % of the samples, longer than 12 characters and without a
+                 letter that it commits to, or longer than 80
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _SHORTEST_FOREIGN, _FOREIGN_SHARE = 20, 0.8
-_SHORTEST_IDENTICAL, _FEWEST_IDENTICAL, _IDENTICAL_SHARE = 12, 5, 0.05
+_SHORTEST_IDENTICAL, _LONG, _FEWEST_IDENTICAL, _IDENTICAL_SHARE = 12, 80, 5, 0.05
 
 
 def reply_flags(sample: Sample, response: Response, *, constrained: bool = False) -> tuple[str, ...]:
@@ -69,7 +70,12 @@ def flag_identical(scores: Sequence[Score], texts: Mapping[str, str]) -> list[Sc
 
     texts: the reply of each answered sample, by sample id.
     """
-    told = Counter(text.strip() for text in texts.values() if len(text.strip()) > _SHORTEST_IDENTICAL)
+    answers = {s.sample_id for s in scores if s.readings.get("careful") is not None}
+    told = Counter(
+        text.strip()
+        for sample_id, text in texts.items()
+        if len(text.strip()) > (_LONG if sample_id in answers else _SHORTEST_IDENTICAL)
+    )
     fewest = max(_FEWEST_IDENTICAL, _IDENTICAL_SHARE * len(texts))
     worn = {text for text, count in told.items() if count >= fewest}
     return [

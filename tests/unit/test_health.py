@@ -52,6 +52,9 @@ def test_one_long_reply_to_many_samples_is_flagged_and_a_letter_is_not() -> None
     texts |= {f"t{i}": "B" for i in range(50)} | {"u": "The answer is clearly B."}
     flagged = flag_identical([Score(name, "wrong") for name in texts], texts)
     assert {score.sample_id for score in flagged if score.flags} == {f"s{i}" for i in range(6)}
+    answers = {f"s{i}": "The answer is A." for i in range(60)}
+    scored = [Score(name, "correct", readings={"careful": "A"}) for name in answers]
+    assert not any(score.flags for score in flag_identical(scored, answers))
     few = {f"s{i}": "The answer depends on the video." for i in range(4)}
     assert not any(score.flags for score in flag_identical([Score(name, "wrong") for name in few], few))
 

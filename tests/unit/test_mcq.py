@@ -263,6 +263,22 @@ def test_what_is_wrong_with_a_set_is_counted_and_named(tmp_path: Path) -> None:
     assert "3 rows cannot be asked and are counted as failed" in notes
 
 
+def test_media_that_no_column_is_known_to_hold_are_noticed(tmp_path: Path) -> None:
+    row = {"question": "?", "options": ["x", "y"], "answer": "A", "pic": "i.png", "level": 3}
+    (note,) = loaded(write(tmp_path, "q.jsonl", [row]))[1].notes
+    assert "1 of 1 rows are asked without media; columns that are not used: level, pic" in note
+    Image.new("RGB", (8, 8)).save(tmp_path / "i.png")
+    assert loaded(tmp_path / "q.jsonl", columns__images="pic")[1].notes == ()
+
+
+def test_a_set_of_which_nothing_can_be_judged_is_an_error(tmp_path: Path) -> None:
+    row = {"question": "?", "options": ["x", "y"], "answer": "nothing of these"}
+    with pytest.raises(
+        DataError, match=r"none of the 1 selected rows can be asked and judged; 1 rows have an answer"
+    ):
+        api.run("mcq", data=write(tmp_path, "q.jsonl", [row]), backend="chance", out=tmp_path / "run")
+
+
 def test_answers_that_begin_at_one_are_noticed(tmp_path: Path) -> None:
     rows = [{"question": f"{i}?", "options": ["x", "y", "z"], "answer": i} for i in (1, 2, 3)]
     assert "set answer_is=index1" in loaded(write(tmp_path, "q.jsonl", rows))[1].notes[0]
@@ -298,6 +314,9 @@ def test_a_folder_with_several_files_asks_for_one(tmp_path: Path) -> None:
     write(tmp_path, "a.jsonl", ROWS)
     write(tmp_path, "b.jsonl", ROWS)
     with pytest.raises(ConfigError, match=r"several files \(a\.jsonl, b\.jsonl\)"):
+        loaded(tmp_path)
+    (tmp_path / "b.jsonl").rename(tmp_path / "b.csv")
+    with pytest.raises(ConfigError, match=r"several files \(a\.jsonl, b\.csv\)"):
         loaded(tmp_path)
     with pytest.raises(DataError, match="no such file or folder"):
         loaded(tmp_path / "nowhere")
