@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 import socket
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -202,6 +203,8 @@ def source_identity(path: Path) -> dict[str, Any]:
     if member is not None:
         return {"size": member.size, "archived": member.stamp}
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for its writer
+            raise MediaError(f"{path}: not a file; put the media file itself there")
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
             digest = hashlib.sha256()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +31,10 @@ def open_media(path: Path) -> Iterator[InputContainer]:
     import av.error
 
     try:
-        if path.stat().st_size == 0:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for its writer
+            raise MediaError(f"{path}: not a file; put the media file itself there")
+        if status.st_size == 0:
             raise MediaError(f"{path}: the file is empty; fetch it again")
     except FileNotFoundError:
         raise MediaError(f"{path}: no such file; fetch it again", kind="media_missing") from None

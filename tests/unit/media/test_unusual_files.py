@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -131,6 +133,18 @@ def test_a_sound_file_with_a_cover_has_no_video(tmp_path: Path) -> None:
     assert probe(song).video is None
     with pytest.raises(MediaError, match=r"song\.m4a: no video track"):
         video_facts(song)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir])
+def test_a_pipe_or_a_folder_is_not_waited_for(make: Callable[[Path], None], tmp_path: Path) -> None:
+    path = tmp_path / "v.mp4"
+    make(path)
+    with pytest.raises(MediaError, match=r"v\.mp4: not a file"):
+        probe(path)
+    plan = MediaPlan(path, None, "minicpm", 64, segments=False)
+    with pytest.raises(MediaError, match=r"v\.mp4: not a file"):
+        prepare_media(plan, MediaCache(tmp_path / "cache"))
 
 
 def test_a_playlist_is_refused_and_not_followed(tmp_path: Path) -> None:
