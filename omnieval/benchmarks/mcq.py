@@ -23,6 +23,7 @@ from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, DataError, MediaError
 from omnieval.media.cache import default_cache_dir
 from omnieval.media.prepare import video_mime
+from omnieval.media.probe import probe
 from omnieval.media.source import archived
 from omnieval.types import (
     MediaPart,
@@ -124,6 +125,9 @@ class MultipleChoice:
         for path in sample.media.values():
             if archived(path) is None and not path.is_file():
                 raise MediaError(f"{path}: no such file; fetch it, or set media_root", kind="media_missing")
+        for role, path in sample.media.items():
+            if role.startswith("audio") and (task.sound == "original" or role != "audio"):
+                self._check_sound(path, first=role == "audio")
         video, sound = sample.media.get("video"), sample.media.get("audio")
         if video is None and (sound is None or task.sound == "original"):
             return None
@@ -156,6 +160,15 @@ class MultipleChoice:
     def media_folders(self, dataset: Dataset, cache: Path) -> list[Path]:
         plain = {path.parent for s in dataset.samples for path in s.media.values()}
         return [self._media_root(dataset.root), cache] if plain else [cache]
+
+    def _check_sound(self, path: Path, *, first: bool) -> None:
+        """A sound that goes out as it is must be one, and a WAV where the recipe says so."""
+        if not first and self._task.sound == "wav" and path.suffix.lower() != ".wav":
+            raise MediaError(
+                f"{path}: only a row's first sound is made a WAV; set sound=original for this set"
+            )
+        if archived(path) is None and probe(path).audio is None:
+            raise MediaError(f"{path}: no audio track in it; fetch the file again")
 
     def _rows(self, data: Path) -> tuple[list[Any], Path, Path]:
         """(rows, what they were read from, folder that relative paths start from)."""

@@ -33,6 +33,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
 KNOWN_GROUPS = (
     "task_type", "task", "type", "category", "sub_category", "domain", "duration", "subset", "dataset_name",
 )  # fmt: skip
+_MEDIA = ("video", "audio", "images")
 # One option a column: option_a, choice_a, A ...
 _OPTION_COLUMN = re.compile(r"(?:(?:option|choice|opt|answer|ans)[_ ]?)?([A-Za-z])", re.IGNORECASE)
 _MOST_OPTIONS = 26
@@ -73,7 +74,8 @@ class Layout:
             missing = [name for name in names if name not in known]
             if missing:
                 raise DataError(_no_column(path, f"columns.{role} names {missing[0]!r}", known))
-            found[role] = names or tuple(n for n in KNOWN.get(role, ()) if n in known)[:1]
+            there = tuple(name for name in KNOWN.get(role, ()) if name in known)
+            found[role] = names or (there if role in _MEDIA else there[:1])
         if not found["options"]:
             found["options"] = _option_columns(known)
         for role in ("question", "options", "answer"):
@@ -103,15 +105,19 @@ class Layout:
         return next((row[name] for name in self.columns[role] if not _is_empty(row.get(name))), None)
 
     def values(self, row: Mapping[str, Any], role: str) -> list[Any]:
-        """All the row's values of a role: of several columns, of a list, or of a mapping."""
+        """All the row's values of a role: of a list, or of a mapping; of several columns those of the first
+        that has any, and all of them for pictures."""
         found: list[Any] = []
         for name in self.columns[role]:
+            if found and role != "images":
+                break
             value: Any = row.get(name)
             value = value.tolist() if hasattr(value, "tolist") else value
             if isinstance(value, Mapping) and not {"bytes", "path"} & set(value):
                 value = list(value.values())
-            found += value if isinstance(value, list | tuple) else [value]
-        return [value for value in found if not _is_empty(value)]
+            several = value if isinstance(value, list | tuple) else [value]
+            found += [one for one in several if not _is_empty(one)]
+        return found
 
 
 class SampleMaker:
@@ -159,7 +165,10 @@ class SampleMaker:
         names = self._layout.columns["options"]
         if len(names) == 1:
             return rows.options(row.get(names[0]))
-        return rows.options([row[name] for name in names if not _is_empty(row.get(name))])
+        columns = [None if _is_empty(row.get(name)) else row[name] for name in names]
+        while columns and columns[-1] is None:
+            columns.pop()
+        return rows.options(columns)
 
     def _cluster(self, row: Mapping[str, Any], media: Mapping[str, Path]) -> str:
         named = rows.text(row, *self._layout.columns["cluster"]) if self._layout.columns["cluster"] else ""

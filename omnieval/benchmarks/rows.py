@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
+import string
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -93,15 +93,47 @@ def options(value: Any) -> tuple[str, ...]:
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, str) and value.strip().startswith("["):
-        with contextlib.suppress(ValueError):
+        try:
             value = json.loads(value)
+        except (ValueError, RecursionError):
+            return ()
+    value = _labelled_pairs(value)
     if isinstance(value, Mapping):
-        value = [f"{letter}. {option}" for letter, option in value.items()]
+        value = _by_label(value)
     elif isinstance(value, str):
         value = [line.strip() for line in value.splitlines() if line.strip()]
-    if not isinstance(value, list | tuple):
+    if not isinstance(value, list | tuple) or any(
+        isinstance(option, list | tuple | Mapping) for option in value
+    ):
         return ()
     return tuple("" if option is None else well_formed(str(option)) for option in value)
+
+
+def _labelled_pairs(value: Any) -> Any:
+    """`{"label": [...], "text": [...]}` and `[{"label": ..., "text": ...}, ...]` as label -> text."""
+    if isinstance(value, Mapping) and set(value) == {"label", "text"}:
+        labels, texts = value["label"], value["text"]
+        if isinstance(labels, list) and isinstance(texts, list) and len(labels) == len(texts):
+            return dict(zip(map(str, labels), texts, strict=True))
+    if (
+        isinstance(value, list)
+        and value
+        and all(isinstance(v, Mapping) and {"label", "text"} <= set(v) for v in value)
+    ):
+        return {str(option["label"]): option["text"] for option in value}
+    return value
+
+
+def _by_label(value: Mapping[Any, Any]) -> list[str | None]:
+    """The options of a mapping whose keys are A, B, C ... (in any order; those without text at the end are
+    none); nothing where the keys are others."""
+    by_letter = {str(key).strip().upper(): option for key, option in value.items()}
+    letters = sorted(by_letter)
+    if letters != list(string.ascii_uppercase[: len(letters)]):
+        return []
+    while letters and by_letter[letters[-1]] in (None, ""):
+        letters.pop()
+    return [None if by_letter[x] is None else f"{x}. {by_letter[x]}" for x in letters]
 
 
 def few(names: Iterable[str], shown: int = 5) -> str:

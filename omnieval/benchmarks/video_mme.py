@@ -161,7 +161,7 @@ class VideoMME:
         )
         text = wording(sample.question, sample.options)
         path = sample.media.get("subtitles")
-        if path is None:
+        if path is None or self._config.media == "none":
             return text
         times = None
         if self._task.subtitle_lines == "frames":

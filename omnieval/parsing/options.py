@@ -21,16 +21,18 @@ def split_label(option: str) -> tuple[str | None, str]:
 
 
 def lettered(options: Sequence[str]) -> dict[str, str]:
-    """Letter -> option text without its label, in the options' order.
+    """Letter -> option text without its label, as a prompt shows them.
 
-    Labels count only when every option carries one and no letter comes twice, so that an option such
-    as `A.M. shift` among unlabelled ones stays whole; otherwise letters go by position.
+    Labels are dropped only when every option carries its own right one (see `unlabelled`), so that `A.M.` and
+    `P.M.` stay whole. Letters go by position.
     """
-    split = [split_label(option) for option in options]
-    labels = [label for label, _ in split if label is not None]
-    if len(labels) == len(options) and len(set(labels)) == len(labels):
-        return dict(zip(labels, (text for _, text in split), strict=True))
-    return dict(zip(LETTERS, (option.strip() for option in options), strict=False))
+    return dict(zip(LETTERS, unlabelled(options), strict=False))
+
+
+def has_other_labels(options: Sequence[str]) -> bool:
+    """Whether the options carry labels that are not A, B, C ... in order: a bare letter is ambiguous then."""
+    labels = [split_label(option)[0] for option in options]
+    return None not in labels and labels != list(LETTERS[: len(labels)])
 
 
 def unlabelled(options: Sequence[str]) -> list[str]:
@@ -53,11 +55,14 @@ def gold_letter(answer: str, options: Sequence[str]) -> str | None:
     """
     by_letter = lettered(options)
     answer = answer.strip()
-    if answer.upper() in by_letter:
+    ambiguous = has_other_labels(options)
+    if answer.upper() in by_letter and not ambiguous:
         return answer.upper()
     for letter, option in zip(by_letter, options, strict=False):
         if answer and answer in (option.strip(), by_letter[letter]):
             return letter
+    if ambiguous:
+        return None
     label, text = split_label(answer)
     if label in by_letter and (not text or text == by_letter[label] or text not in by_letter.values()):
         return label

@@ -135,7 +135,7 @@ def build_report(
         headline=run.info["headline"],
         parser=parser,
         rows=len(pairs),
-        complete=not any(score.details.get("reason") == "not finished" for score in scores),
+        complete=not any(score.details.get("reason") == "not finished" for score in every),
         official=_official(scores),
         strict=_strict(scores),
         accounting=_accounting(scores),
@@ -151,7 +151,7 @@ def build_report(
         health=health_rows(askings),
         unhealthy=unhealthy(askings),
         chance=chance(askings),
-        companions=companions(run),
+        companions=companions(run, parser),
     )
 
 

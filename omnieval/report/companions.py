@@ -32,8 +32,8 @@ class Companion:
     official: Proportion
 
 
-def companions(run: Run) -> tuple[Companion, ...]:
-    """The runs in the same folder with the same data set, model and settings but for one telling setting.
+def companions(run: Run, parser: str) -> tuple[Companion, ...]:
+    """The runs in the same folder with the same data set, model, parser and settings but for a telling one.
 
     Of each kind the one that answered most, and of these the latest. A run that cannot be read is left out.
     """
@@ -44,7 +44,7 @@ def companions(run: Run) -> tuple[Companion, ...]:
         differing = [key for key in own | theirs if own.get(key) != theirs.get(key)]
         if len(differing) != 1 or differing[0] not in _TELLING:
             continue
-        value, official = theirs.get(differing[0]), _official(other)
+        value, official = theirs.get(differing[0]), _official(other, parser)
         name = _TELLING[differing[0]].get(value, f"{differing[0]} {value}")
         known = found.get(name)
         if official is not None and (known is None or official.total >= known.official.total):
@@ -85,9 +85,13 @@ def _settings(run: Run) -> dict[str, Any]:
     return settings
 
 
-def _official(run: Run) -> Proportion | None:
+def _official(run: Run, parser: str) -> Proportion | None:
+    """Its accuracy as last scored; None when it was not, or by another parser."""
     try:
-        official = run.report()["official"]
+        report = run.report()
+        if report["parser"] != parser:
+            return None
+        official = report["official"]
         return Proportion.of(int(official["correct"]), int(official["total"]))
     except (ScoringError, KeyError, TypeError, ValueError):
         return None

@@ -19,8 +19,10 @@ def score_choices(run: Run, responses: Mapping[str, Response], *, rule: str) -> 
     """
     constrained = bool(run.config.get("decode", {}).get("constrain"))
     scores = []
+    questions: dict[str, str] = {}
     for planned in run.samples():
         sample = planned.sample
+        questions[sample.id] = sample.origin or sample.id
         response = responses.get(sample.id)
         score = score_choice(sample, response, selected=planned.selected, rule=rule)
         if score.outcome in ("correct", "wrong", "unparsed") and response is not None:
@@ -31,7 +33,7 @@ def score_choices(run: Run, responses: Mapping[str, Response], *, rule: str) -> 
             )
         scores.append(score)
     texts = {s.sample_id: responses[s.sample_id].text for s in scores if s.readings}
-    return flag_identical(scores, texts)
+    return flag_identical(scores, texts, questions)
 
 
 def score_choice(sample: Sample, response: Response | None, *, selected: bool, rule: str) -> Score:

@@ -65,18 +65,25 @@ def reply_flags(sample: Sample, response: Response, *, constrained: bool = False
     return tuple(flag for flag in FLAGS if found.get(flag))
 
 
-def flag_identical(scores: Sequence[Score], texts: Mapping[str, str]) -> list[Score]:
-    """The scores, with `identical` added where one long reply was given to many samples.
+def flag_identical(
+    scores: Sequence[Score], texts: Mapping[str, str], questions: Mapping[str, str] | None = None
+) -> list[Score]:
+    """The scores, with `identical` added where one long reply was given to many questions.
 
-    texts: the reply of each answered sample, by sample id.
+    texts: the reply of each answered sample, by sample id. questions: of samples that ask one question in
+    several orders, that question's id.
     """
+    asked = {sample_id: (questions or {}).get(sample_id, sample_id) for sample_id in texts}
     answers = {s.sample_id for s in scores if s.readings.get("careful") is not None}
     told = Counter(
-        text.strip()
-        for sample_id, text in texts.items()
-        if len(text.strip()) > (_LONG if sample_id in answers else _SHORTEST_IDENTICAL)
+        text
+        for text, _ in {
+            (text.strip(), asked[sample_id])
+            for sample_id, text in texts.items()
+            if len(text.strip()) > (_LONG if sample_id in answers else _SHORTEST_IDENTICAL)
+        }
     )
-    fewest = max(_FEWEST_IDENTICAL, _IDENTICAL_SHARE * len(texts))
+    fewest = max(_FEWEST_IDENTICAL, _IDENTICAL_SHARE * len(set(asked.values())))
     worn = {text for text, count in told.items() if count >= fewest}
     return [
         replace(score, flags=(*score.flags, "identical"))

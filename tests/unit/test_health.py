@@ -55,6 +55,9 @@ def test_one_long_reply_to_many_samples_is_flagged_and_a_letter_is_not() -> None
     answers = {f"s{i}": "The answer is A." for i in range(60)}
     scored = [Score(name, "correct", readings={"careful": "A"}) for name in answers]
     assert not any(score.flags for score in flag_identical(scored, answers))
+    turns = {f"q~{i}": "The one that says so at length, which is none of the letters" for i in range(6)}
+    rotations = [Score(name, "unparsed") for name in turns]
+    assert not any(s.flags for s in flag_identical(rotations, turns, dict.fromkeys(turns, "q")))
     few = {f"s{i}": "The answer depends on the video." for i in range(4)}
     assert not any(score.flags for score in flag_identical([Score(name, "wrong") for name in few], few))
 

@@ -134,6 +134,72 @@ def test_an_empty_option_is_a_fault_of_the_row(options: list[Any], tmp_path: Pat
     assert "has an empty option" in problem.message
 
 
+def test_a_letter_goes_with_its_column_also_where_another_is_empty(tmp_path: Path) -> None:
+    row = {
+        "question": "?",
+        "option_a": "red",
+        "option_b": "",
+        "option_c": "green",
+        "option_d": "blue",
+        "answer": "C",
+    }
+    problem = loaded(write(tmp_path, "q.csv", [row]))[2][0].problem
+    assert problem is not None
+    assert "has an empty option" in problem.message
+    shorter = row | {"option_b": "black", "option_d": ""}
+    (sample,) = loaded(write(tmp_path, "r.csv", [shorter]))[2]
+    assert (sample.options, sample.gold) == (("red", "black", "green"), "C")
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ({"B": "green", "A": "red"}, ("A. red", "B. green")),
+        ({"A": "red", "B": "green", "C": None}, ("A. red", "B. green")),
+        ({"text": ["red", "green"], "label": ["A", "B"]}, ("A. red", "B. green")),
+        ([{"label": "A", "text": "red"}, {"label": "B", "text": "green"}], ("A. red", "B. green")),
+        ({"A": "red", "B": None, "C": "green"}, None),
+        ({"1": "red", "2": "green"}, None),
+        ([["red"], ["green"]], None),
+        ("['red'\n 'green']", None),
+    ],
+)
+def test_nested_options_are_unwrapped_or_refused(
+    options: Any, shown: tuple[str, ...] | None, tmp_path: Path
+) -> None:
+    row = {"question": "?", "options": options, "answer": "B"}
+    (sample,) = loaded(write(tmp_path, "q.jsonl", [row]))[2]
+    if shown is None:
+        assert sample.problem is not None
+    else:
+        assert (sample.options, sample.gold) == (shown, "B")
+
+
+def test_labels_out_of_order_leave_a_bare_letter_without_meaning(tmp_path: Path) -> None:
+    row = {"question": "?", "options": ["A. red", "C. green", "D. blue"], "answer": "C"}
+    _, dataset, (sample,) = loaded(write(tmp_path, "q.jsonl", [row]))
+    assert sample.gold is None
+    assert "names none of their options" in dataset.notes[0]
+    (by_text,) = loaded(write(tmp_path, "r.jsonl", [row | {"answer": "C. green"}]))[2]
+    assert by_text.gold == "B"
+
+
+def test_the_first_media_column_that_holds_something_counts(tmp_path: Path) -> None:
+    make_wav(tmp_path / "a.wav", seconds=1)
+    row = {"question": "?", "options": ["x", "y"], "answer": "A", "audio": None, "audio_path": "a.wav"}
+    (sample,) = loaded(write(tmp_path, "q.jsonl", [row]))[2]
+    assert sample.media == {"audio": tmp_path / "a.wav"}
+
+
+@pytest.mark.parametrize(("sound", "names"), [("wav", ["a.wav", "t.txt"]), ("original", ["t.txt"])])
+def test_a_sound_that_goes_out_as_it_is_must_be_one(sound: str, names: list[str], tmp_path: Path) -> None:
+    make_wav(tmp_path / "a.wav", seconds=1)
+    (tmp_path / "t.txt").write_text("no sound")
+    row = {"question": "?", "options": ["x", "y"], "answer": "A", "audio": names}
+    with pytest.raises(MediaError, match=r"t\.txt"):
+        packed(write(tmp_path, "q.jsonl", [row]), tmp_path / "cache", sound=sound)
+
+
 def test_26_options_and_no_more(tmp_path: Path) -> None:
     rows = [
         {"question": "?", "options": [f"o{i}" for i in range(count)], "answer": "o1"}

@@ -31,7 +31,10 @@ def test_text_equal_to_an_option_beats_a_label_that_only_looks_like_one() -> Non
 
 
 def test_labels_count_only_when_every_option_has_its_own() -> None:
-    assert lettered(["B. x", "A. y"]) == {"B": "x", "A": "y"}
+    assert lettered(["B. x", "A. y"]) == {"A": "B. x", "B": "A. y"}
+    assert gold_letter("A", ["B. x", "A. y"]) is None  # the label, or the place?
+    assert gold_letter("A. y", ["B. x", "A. y"]) == "B"
+    assert gold_letter("P.M.", ["A.M.", "P.M."]) == "B"
     assert lettered(["A. x", "y"]) == {"A": "A. x", "B": "y"}
     assert lettered(["A. x", "A. y"]) == {"A": "A. x", "B": "A. y"}
     assert relabelled(["x", "y"]) == ["A. x", "B. y"]

@@ -17,7 +17,7 @@ from omnieval.engine.execute import load_selected
 from omnieval.errors import ConfigError, DataError, MediaError
 from omnieval.media.cache import MediaCache
 from omnieval.media.prepare import find_prepared, prepare_media
-from omnieval.types import MediaPart, Request, Sample, TextPart
+from omnieval.types import MediaPart, PreparedMedia, Request, Sample, TextPart
 from tests.media_files import make_video
 
 SRT = (
@@ -189,6 +189,14 @@ def test_subtitles_come_before_the_question(in_archive: bool, clip: bytes, tmp_p
     benchmark, dataset, (_, without) = loaded(data, subtitles=True)
     assert dataset.notes == ("1 of 2 videos have no subtitles, for example w",)
     assert text_of(benchmark.pack(without, prepare_media(benchmark.plan(without), MediaCache(tmp_path / "cache")))).startswith("Carefully")  # type: ignore[arg-type]  # fmt: skip
+
+
+def test_without_media_there_are_no_subtitles_either(clip: bytes, tmp_path: Path) -> None:
+    data = write_table(tmp_path, [row("v")])
+    (data / "v.srt").write_text(SRT)
+    benchmark, _, (sample,) = loaded(data, subtitles=True, media="none")
+    assert benchmark.plan(sample) is None
+    assert "Hello" not in text_of(benchmark.pack(sample, PreparedMedia()))
 
 
 @pytest.mark.parametrize(
