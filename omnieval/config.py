@@ -102,6 +102,16 @@ class TransportConfig(Strict):
     public_url: str | None = None
 
 
+class PcmConfig(Strict):
+    """The format of raw 16-bit PCM from a server that does not say it.
+
+    rate_hz: null assumes 24 000, and says so in the report.
+    """
+
+    rate_hz: int | None = Field(None, ge=4_000, le=384_000)
+    channels: int = Field(1, ge=1, le=8)
+
+
 class PrepareConfig(Strict):
     """Media are prepared by processes of their own, so that a broken file costs one of them.
 
@@ -114,7 +124,11 @@ class PrepareConfig(Strict):
 
 
 class RunConfig(Strict):
-    """One run, fully resolved. `task` holds the benchmark's own settings; the API key is not here."""
+    """One run, fully resolved. `task` holds the benchmark's own settings; the API key is not here.
+
+    stream: ask for the answer in pieces as it is made. warmup: requests sent, and kept apart, before the
+    first that counts. recordings: folder of `{id}.wav` files for the backend `recorded`.
+    """
 
     recipe: str
     benchmark: str
@@ -128,10 +142,14 @@ class RunConfig(Strict):
     extra_body: dict[str, Any] = {}
     select: SelectConfig = SelectConfig()
     backend_seed: int = 0
+    stream: bool = True
+    pcm: PcmConfig = PcmConfig()
+    warmup: int = Field(0, ge=0)
 
     base_url: str | None = None
     api_key_env: str = "OPENAI_API_KEY"
     data: Path | None = None
+    recordings: Path | None = None
     runs_dir: Path = Path("runs")
     cache_dir: Path | None = None
     cache_limit_gb: float | None = Field(None, gt=0)
@@ -160,7 +178,7 @@ class RunConfig(Strict):
             raise ValueError(f"the URL must end with its path, such as /v1, found {value!r}")
         return value.rstrip("/")
 
-    @field_validator("data", "cache_dir")
+    @field_validator("data", "cache_dir", "recordings")
     @classmethod
     def _absolute(cls, value: Path | None) -> Path | None:
         if value is None or str(value).startswith("hf:"):  # the latter is a place on a hub
@@ -193,7 +211,7 @@ class RunConfig(Strict):
 OPERATIONAL: frozenset[str] = frozenset(
     {
         "recipe", "base_url", "api_key_env", "data", "runs_dir", "cache_dir", "cache_limit_gb", "concurrency",
-        "prepare", "timeouts", "retry", "transport",
+        "prepare", "timeouts", "retry", "transport", "recordings",
     }
 )  # fmt: skip
 

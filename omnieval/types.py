@@ -24,6 +24,10 @@ FAILURE_KINDS: tuple[str, ...] = (
     "configuration",  # the server refuses the request as configured; every sample would fail
     "sample",  # the server refuses this one sample
     "protocol",  # the answer is not what the protocol promises (not JSON, not SSE, HTML)
+    "no_audio",  # an answer without sound, or with a sound of no length
+    "audio",  # an answer whose sound cannot be used (undecodable, not numbers)
+    "recogniser",  # the recogniser failed on the sound
+    "reference",  # nothing is left of the text to compare with
 )
 
 
@@ -50,7 +54,7 @@ class Sample:
 
     id: unique in the data set and stable between runs; safe to print, not used as a file name.
     question, options: as the data set has them (options may carry their labels).
-    gold: the right option's letter, or None where the data set has no usable answer.
+    gold: the right option's letter, or the text to be said; None where the data set has no usable answer.
     groups: what a report breaks down by, e.g. {"type": ..., "category": ..., "duration": ...}.
     cluster: what samples share (the video); samples of one cluster follow each other in a run.
     media: file path by role, e.g. {"video": ..., "audio": ...}.
@@ -58,6 +62,7 @@ class Sample:
     row: 0-based position in the data set's own order.
     order: where the options are shown in another order than the data set's, the original position of each
     shown one. origin: the question's own id where it is asked several times, in several orders.
+    details: what else the benchmark must know of the row, e.g. the transcript of a reference voice.
     """
 
     id: str
@@ -72,6 +77,7 @@ class Sample:
     problem: Failure | None = None
     order: tuple[int, ...] = ()
     origin: str | None = None
+    details: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +175,31 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
+class SpeechTask:
+    """A text to be said.
+
+    language: `en` or `zh`. voice: with `reference_audio` (and its transcript) that of the reference; else the
+    named one; else as `instructions` describe it. recording: of a person who says the text, only for the
+    backend that gives it back.
+    """
+
+    text: str
+    language: str
+    reference_audio: MediaPart | None = None
+    reference_text: str | None = None
+    voice: str | None = None
+    instructions: str | None = None
+    recording: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """What a model is asked, independent of any wire format.
 
     question and options (letter -> text, without labels) repeat what the text part says, for backends
-    that choose among options themselves; the right answer is never here.
-    extra_body: further fields for the root of an HTTP body, e.g. `mm_processor_kwargs`.
+    that choose among options themselves; the right answer is never here. speech: what is to be said, where
+    the answer is a sound. extra_body: further fields for the root of an HTTP body, e.g.
+    `mm_processor_kwargs`.
     """
 
     sample_id: str
@@ -184,6 +209,7 @@ class Request:
     options: Mapping[str, str] = field(default_factory=dict)
     modalities: tuple[str, ...] = ("text",)
     extra_body: Mapping[str, Any] = field(default_factory=dict)
+    speech: SpeechTask | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,20 +226,49 @@ class Timing:
     """Seconds, on a monotonic clock, from the moment the request is sent; None where not measured.
 
     ttft_s: to the first non-empty text. itl_s: gaps between tokens (a chunk of k tokens counts as k
-    gaps). e2e_s: to the last chunk. started: wall clock at sending, seconds since the epoch.
+    gaps). tpot_s: (time to the last text - ttft_s) / (text tokens - 1). e2e_s: to the last chunk.
+    ttfp_s: to the first sound (first packet). rtf: time to the last sound / duration of the sound, with the
+    whole latency instead where nothing but sound is sent. started: wall clock at sending, seconds since the
+    epoch.
     """
 
     started: float | None = None
     ttft_s: float | None = None
     itl_s: tuple[float, ...] = ()
     e2e_s: float | None = None
+    tpot_s: float | None = None
+    ttfp_s: float | None = None
+    rtf: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenAudio:
+    """The sound of an answer.
+
+    wav: the whole WAV file, at the model's own rate; empty once the run has written it to a file. file: its
+    name in the run directory, then. frames: samples a channel. chunks: (seconds from sending to arrival,
+    seconds of sound) of every piece, in order, where it came in pieces.
+    """
+
+    rate_hz: int
+    channels: int
+    frames: int
+    wav: bytes = field(default=b"", repr=False)
+    file: str | None = None
+    chunks: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def duration_s(self) -> float:
+        return self.frames / self.rate_hz
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
     """The end of one try: an answer, or an error with whatever text had arrived by then.
 
-    attempt counts from 1. `text` of a failed try is kept for inspection and never scored.
+    attempt counts from 1. `text` and `audio` of a failed try are kept for inspection and never scored.
+    notes: what had to be mended or assumed to read the answer, one sentence each. server_metrics: figures
+    of the server itself, as it reports them.
     """
 
     sample_id: str
@@ -225,6 +280,9 @@ class Response:
     attempt: int = 1
     model: str | None = None
     error: Failure | None = None
+    audio: SpokenAudio | None = None
+    notes: tuple[str, ...] = ()
+    server_metrics: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def answered(self) -> bool:
@@ -235,14 +293,15 @@ class Response:
 class Score:
     """How one sample counts.
 
-    outcome: `correct`, `wrong`, `unparsed`, `failed`, `no_gold` or `not_asked`.
-    failure_kind: set when the outcome is `failed`. answer: the letter as the model was shown it.
-    readings: what every rule that applies reads from the reply, by the rule's name.
-    flags: what is unhealthy about the reply (see `omnieval.scoring.health`).
+    outcome: `correct`, `wrong`, `unparsed`, `failed`, `no_gold` or `not_asked`; of a sound, `scored`, or
+    `unscored` as long as no recogniser has heard it. failure_kind: set when the outcome is `failed`.
+    answer: the letter as the model was shown it, or what was heard. rule: the parser, or the recogniser.
+    metrics: e.g. `accuracy`, `wer`, `sim[wavlm-sv]`. readings: what every rule that applies reads from the
+    reply, by the rule's name. flags: what is unhealthy about the reply (see `omnieval.scoring.health`).
     """
 
     sample_id: str
-    outcome: Literal["correct", "wrong", "unparsed", "failed", "no_gold", "not_asked"]
+    outcome: Literal["correct", "wrong", "unparsed", "scored", "unscored", "failed", "no_gold", "not_asked"]
     answer: str | None = None
     rule: str | None = None
     failure_kind: str | None = None

@@ -5,6 +5,7 @@ run.json       resolved configuration, versions, data set, server facts; written
 samples.jsonl  every row of the data set and whether it is asked; written before the first request
 responses.jsonl one finished try a line; the last line of a sample counts
 events.jsonl   started, resumed, stopped, retried, media notes
+audio/{sample id}.wav  the sound of an answer; that of failed tries lies in audio/failed
 scores.jsonl, report.json, report.md  made anew by scoring; they never need the model
 """
 
@@ -15,7 +16,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -23,11 +24,12 @@ from typing import Any
 from omnieval.errors import ConfigError, ScoringError
 from omnieval.runlog.files import LineLog, read_lines, replace_file, replace_json, storage_error
 from omnieval.runlog.schema import PlannedSample, to_line
-from omnieval.types import JsonDict, Response, Score
+from omnieval.types import JsonDict, Response, Score, SpokenAudio
 
 FORMAT = 1
 RUN, SAMPLES, RESPONSES = "run.json", "samples.jsonl", "responses.jsonl"
 EVENTS, SCORES, REPORT_JSON, REPORT_MD = "events.jsonl", "scores.jsonl", "report.json", "report.md"
+AUDIO = "audio"
 _LOCK = ".lock"
 # What run.json must hold, and as what.
 _KEYS: Mapping[str, type] = {
@@ -144,13 +146,28 @@ class RunWriter:
         return writer
 
     def add_response(self, response: Response) -> None:
-        """Keep one finished try. Raises StorageError."""
+        """Keep one finished try, its sound first. Raises StorageError."""
+        if response.audio is not None and response.audio.wav:
+            response = replace(response, audio=self._kept(response, response.audio))
         self._responses.append(to_line(response))
 
     def add_event(self, event: str, **fields: Any) -> None:
         """Keep one event with the wall clock time (seconds since the epoch). Raises StorageError."""
         record = {"time": round(time.time(), 3), "event": event, **fields}
         self._events.append(json.dumps(record, ensure_ascii=False, default=str).encode() + b"\n")
+
+    def _kept(self, response: Response, audio: SpokenAudio) -> SpokenAudio:
+        """The sound as a file of the run directory."""
+        name = f"{AUDIO}/{response.sample_id}.wav"
+        if not response.answered:
+            name = f"{AUDIO}/failed/{response.sample_id}-{response.attempt}.wav"
+        path = self.directory / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise storage_error(path.parent, error) from error
+        replace_file(path, [audio.wav])
+        return replace(audio, wav=b"", file=name)
 
     def close(self) -> None:
         """Flush, close and give the lock back."""
