@@ -29,6 +29,7 @@ sample: $(VENV)/.dev
 	$(PIP_INSTALL) --editable '.[samples]'
 	$(BIN)/python -m omnieval.samples.build_daily_omni
 	$(BIN)/python -m omnieval.samples.build_small_sets
+	$(BIN)/python -m omnieval.samples.build_seed_tts
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -13,6 +13,7 @@ _FOLDERS = {
     "video-mme": "video_mme",
     "mcq-pictures": "mcq_pictures",
     "mcq-sounds": "mcq_sounds",
+    "seed-tts": "seed_tts",
 }
 
 
