@@ -17,6 +17,7 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -61,6 +62,10 @@ class Member:
         suffix = PurePosixPath(self.name).suffix.lower()
         return suffix if re.fullmatch(r"\.[a-z0-9]{1,8}", suffix) else ""
 
+    def content(self) -> AbstractContextManager[Iterator[bytes]]:
+        """The content in pieces, as many bytes as declared and no more. Raises DataError."""
+        return _content(self)
+
 
 def members(archive: Path, *, most_bytes: int = _LARGEST_MEMBER) -> list[Member]:
     """The regular files of an archive, from its directory alone; no content is read.
@@ -73,7 +78,7 @@ def members(archive: Path, *, most_bytes: int = _LARGEST_MEMBER) -> list[Member]
         seen: dict[str, str] = {}
         total = 0
         for info in opened.infolist():
-            if _is_folder(info) or _is_litter(info.filename):
+            if _is_folder(info) or is_litter(info.filename):
                 continue
             _check(archive, info, most_bytes)
             total += info.file_size
@@ -98,7 +103,7 @@ def read_member(member: Member, *, most_bytes: int = 64 * 2**20) -> bytes:
             f"{member.archive}: {member.name!r} is larger than {most_bytes} bytes; not read; "
             "fetch the archive again, or leave it out"
         )
-    with _content(member) as content:
+    with member.content() as content:
         return b"".join(content)
 
 
@@ -115,7 +120,7 @@ def extract(member: Member, folder: Path) -> Path:
         if stat.S_ISREG(status.st_mode) and status.st_size == member.size:
             return path
     temporary = folder / f".{member.stamp}-{uuid4().hex}.tmp"
-    with _content(member) as content:
+    with member.content() as content:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with temporary.open("wb") as file:
@@ -198,7 +203,7 @@ def _read(member: Member, file: IO[bytes]) -> bytes:
 
 
 def _check(archive: Path, info: zipfile.ZipInfo, most_bytes: int) -> None:
-    problem = _bad_name(info.orig_filename) or _bad_name(info.filename)
+    problem = bad_name(info.orig_filename) or bad_name(info.filename)
     mode = info.external_attr >> 16
     if problem is None and stat.S_IFMT(mode) not in (0, stat.S_IFREG):
         problem = "is a link or a device"
@@ -212,7 +217,8 @@ def _check(archive: Path, info: zipfile.ZipInfo, most_bytes: int) -> None:
         raise _refused(archive, info, problem)
 
 
-def _bad_name(name: str) -> str | None:
+def bad_name(name: str) -> str | None:
+    """Why a member's name is not taken, or None."""
     parts = name.split("/")
     if not name:
         return "has an empty name"
@@ -229,7 +235,8 @@ def _is_folder(info: zipfile.ZipInfo) -> bool:
     return info.filename.endswith("/") or stat.S_ISDIR(info.external_attr >> 16)
 
 
-def _is_litter(name: str) -> bool:
+def is_litter(name: str) -> bool:
+    """Whether a member is one that a desktop adds."""
     return name.startswith("__MACOSX/") or name.rsplit("/", 1)[-1] == ".DS_Store"
 
 
