@@ -9,32 +9,50 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from omnieval.benchmarks.registry import BENCHMARKS
-from omnieval.config import RunConfig, Strict, load_recipe, resolve, suggest
+from omnieval.benchmarks.seed_tts_list import locate
+from omnieval.config import (
+    RecogniserConfig,
+    RunConfig,
+    SimilarityConfig,
+    Strict,
+    environment_paths,
+    load_recipe,
+    resolve,
+    suggest,
+)
 from omnieval.engine.execute import Execution, Notify, execute
 from omnieval.engine.fill import Filled, fill_cache
 from omnieval.engine.progress import Listener
 from omnieval.errors import ConfigError, ScoringError
+from omnieval.media.cache import default_cache_dir
 from omnieval.parsing import RULES
 from omnieval.recipe_files import find_recipe
 from omnieval.report.build import Report, build_report
 from omnieval.report.markdown import to_markdown
+from omnieval.report.pages import page_of
 from omnieval.report.reference import load_references
+from omnieval.report.speech import SpeechReport, build_speech_report
+from omnieval.report.speech_reference import load_speech_references
 from omnieval.runlog import Run
 from omnieval.runlog.files import replace_file, replace_json
 from omnieval.runlog.schema import to_line
 from omnieval.runlog.store import REPORT_JSON, REPORT_MD, SCORES
-from omnieval.samples import sample_dir
+from omnieval.samples import sample_dir, sample_settings
 from omnieval.scoring.choice import score_choices
+from omnieval.scoring.spoken import Heard, score_spoken, unscored
+from omnieval.types import Score
 
 # Mappings whose keys are free; they are replaced whole, not merged key by key.
 _FREE_MAPPINGS = frozenset({"extra_body", "filter", "groups"})
+# What scoring a spoken run may change.
+_HEARING = frozenset({"recogniser", "similarity"})
 # Short names of settings that lie in a section, for Python and the command line alike.
 SHORT_NAMES: Mapping[str, str] = {
     "limit": "select.limit",
@@ -107,27 +125,141 @@ def load_run(path: Path | str) -> Run:
     return Run.load(Path(path))
 
 
-def score(run: Run, *, parser: str | None = None) -> Report:
+def score(
+    run: Run,
+    *,
+    parser: str | None = None,
+    data: Path | str | None = None,
+    heard: Heard = lambda _done, _total: None,
+    **settings: Any,
+) -> Report | SpeechReport:
     """Score a run from its files and write scores.jsonl, report.json and report.md anew.
 
-    parser: another rule than the run's own; `official` is the benchmark's.
-    Raises ConfigError for an unknown rule, ScoringError for a damaged run.
+    parser: another rule than the run's own; `official` is the benchmark's. For spoken runs, data is where the
+    reference voices lie on this machine when that is not where the run found them, heard is told (done,
+    total), and settings are `recogniser` and `similarity`, such as `recogniser={"name": "whisper-hf"}`.
+    Raises ConfigError for an unknown rule or setting, ScoringError for a damaged run.
     """
+    return score_with(run, parser=parser, data=data, heard=heard, overrides=list(_flattened(settings)))
+
+
+def score_with(
+    run: Run,
+    *,
+    parser: str | None = None,
+    data: Path | str | None = None,
+    heard: Heard = lambda _done, _total: None,
+    overrides: Sequence[tuple[str, Any]] = (),
+) -> Report | SpeechReport:
+    """`score` with settings as (dotted key, value)."""
+    spoken = run.info.get("scoring") == "speech"
+    strange = [key for key, _ in overrides if not spoken or key.partition(".")[0] not in _HEARING]
+    if strange:
+        raise ConfigError(
+            f"scoring a run cannot change {', '.join(strange)}"
+            + suggest(strange[0], sorted(_HEARING) if spoken else ["parser"])
+        )
+    if not spoken:
+        if data is not None:
+            raise ConfigError("only spoken runs need --data to be scored")
+        return _score_choices(run, parser)
+    if parser is not None:
+        raise ConfigError("a spoken run has no letters to parse; give recogniser.name instead of a parser")
+    return _score_speech(run, reconfigure(run.directory, overrides), data, heard)
+
+
+def score_recordings(
+    audio: Path | str,
+    meta: Path | str,
+    *,
+    language: str | None = None,
+    out: Path | str | None = None,
+    overrides: Sequence[tuple[str, Any]] = (),
+    listener: Listener = lambda _: None,
+    notify: Notify = lambda _: None,
+    heard: Heard = lambda _done, _total: None,
+) -> Execution:
+    """Score `{id}.wav` files that any system made, as a run of its own.
+
+    audio: their folder. meta: the list that they were made from. language: en or zh; else that of the list's
+    folder. out, overrides, listener, notify: as for a run. Raises ConfigError, DataError.
+    """
+    folder, place = Path(audio).expanduser(), Path(meta).expanduser()
+    spoken = language or place.absolute().parent.name
+    if spoken not in ("en", "zh"):
+        raise ConfigError(f"{place}: which language is this list? give --language en or zh")
+    given = [
+        ("backend", "recorded"), ("model", folder.absolute().name), ("recordings", str(folder)),
+        ("data", str(place)), ("language", spoken), ("score", "now"), ("warmup", 0),
+    ]  # fmt: skip
+    config = configure("seed-tts", [*given, *overrides])
+    return execute_and_score(config, out=out, listener=listener, notify=notify, heard=heard)
+
+
+def _score_choices(run: Run, parser: str | None) -> Report:
     benchmark = run.config["benchmark"]
     rule = _rule(benchmark, parser or run.config["parser"])
     responses = run.last_responses()
     scores = list(score_choices(run, responses, rule=rule))
     report = build_report(run, scores, responses, load_references(benchmark), parser=rule)
-    replace_file(run.directory / SCORES, (to_line(score) for score in scores))
-    replace_json(run.directory / REPORT_JSON, TypeAdapter(Report).dump_python(report, mode="json"))
-    replace_file(run.directory / REPORT_MD, [to_markdown(report).encode()])
+    _keep(run, scores, report)
     return report
 
 
-def load_report(run: Run) -> Report:
+def _score_speech(run: Run, config: RunConfig | None, data: Path | str | None, heard: Heard) -> SpeechReport:
+    """config: whom to hear with; None hears nothing yet."""
+    responses = run.last_responses()
+    if config is None:
+        spoken = unscored(run, responses)
+    else:
+        flat = config.flat()
+        spoken = score_spoken(
+            run,
+            responses,
+            recogniser=RecogniserConfig.model_validate(flat["recogniser"]),
+            similarity=SimilarityConfig.model_validate(flat["similarity"]),
+            transcripts=_cache_here(config) / "transcripts",
+            references=_references(run, data),
+            heard=heard,
+        )
+    report = build_speech_report(run, spoken, responses, load_speech_references(run.config["benchmark"]))
+    _keep(run, spoken.scores, report)
+    return report
+
+
+def _cache_here(config: RunConfig) -> Path:
+    """The cache of the run where this machine has it, else this machine's own."""
+    named = environment_paths(os.environ).get("cache_dir")
+    if config.cache_dir is not None and config.cache_dir.is_dir():
+        return config.cache_dir
+    return Path(named).expanduser().absolute() if named else default_cache_dir()
+
+
+def _references(run: Run, data: Path | str | None) -> Callable[[Path], Path]:
+    """Where a reference voice of the run lies now."""
+    if data is None:
+        return lambda path: path
+    before = Path(run.info["dataset"]["root"])
+    config = run.config
+    now = locate(Path(data).expanduser(), config["language"], config["utterances"]).parent
+    return lambda path: now / path.relative_to(before) if path.is_relative_to(before) else path
+
+
+def _keep(run: Run, scores: Sequence[Score], report: Report | SpeechReport) -> None:
+    """Write what scoring gave."""
+    kind: Any = type(report)
+    replace_file(run.directory / SCORES, (to_line(score) for score in scores))
+    replace_json(run.directory / REPORT_JSON, TypeAdapter(kind).dump_python(report, mode="json"))
+    replace_file(run.directory / REPORT_MD, [to_markdown(page_of(report)).encode()])
+
+
+def load_report(run: Run) -> Report | SpeechReport:
     """The report as last written. Raises ScoringError when the run has not been scored."""
+    written = run.report()
+    kind: Any = SpeechReport if written.get("kind") == "speech" else Report
     try:
-        return TypeAdapter(Report).validate_python(run.report())
+        report: Report | SpeechReport = TypeAdapter(kind).validate_python(written)
+        return report
     except ValidationError as error:
         path = run.directory / REPORT_JSON
         raise ScoringError(f"{path}: not a report of this version; run `omnieval score` again") from error
@@ -146,6 +278,7 @@ def configure(
         bundled: list[tuple[str, Any]] = [("data", str(sample_dir(str(values.get("benchmark")), path.stem)))]
         if not given & {"backend", "base_url"}:
             bundled.append(("backend", "embedded"))
+        bundled += sample_settings(str(values.get("benchmark")))
         overrides = [*bundled, *overrides]
     return _with_rule(resolve(values, _settings_of, overrides=overrides))
 
@@ -163,8 +296,12 @@ def execute_and_score(
     api_key: str | None = None,
     listener: Listener = lambda _: None,
     notify: Notify = lambda _: None,
+    heard: Heard = lambda _done, _total: None,
 ) -> Execution:
-    """Begin or continue the run of a resolved configuration, then score it as far as it came."""
+    """Begin or continue the run of a resolved configuration, then score it as far as it came.
+
+    Sounds are heard where the configuration says `score: now`.
+    """
     execution = execute(
         config,
         out=None if out is None else Path(out).expanduser(),
@@ -172,7 +309,11 @@ def execute_and_score(
         listener=listener,
         notify=notify,
     )
-    score(execution.run)
+    run = execution.run
+    if run.info.get("scoring") == "speech":
+        _score_speech(run, config if config.flat()["score"] == "now" else None, None, heard)
+    else:
+        _score_choices(run, None)
     return execution
 
 
@@ -182,6 +323,8 @@ def _settings_of(benchmark: str) -> type[Strict]:
 
 
 def _with_rule(config: RunConfig) -> RunConfig:
+    if BENCHMARKS.load(config.benchmark).scoring == "speech":
+        return config
     return config.model_copy(update={"parser": _rule(config.benchmark, config.parser)})
 
 

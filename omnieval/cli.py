@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from omnieval.engine.execute import Execution
+    from omnieval.report.build import Report
+    from omnieval.report.speech import SpeechReport
 
 app = typer.Typer(
     name="omnieval",
@@ -122,6 +124,7 @@ def run(
             api_key=_api_key(config.api_key_env, api_key_env),
             listener=listener,
             notify=lambda line: _print_line(console, line, style="dim"),
+            heard=_heard(console),
         )
     _conclude(execution, console)
 
@@ -162,14 +165,64 @@ def prepare(
 
 @app.command()
 def score(
-    directory: RunDirectory,
+    directory: Annotated[
+        Path | None, typer.Argument(help="A run directory; none with --audio.", show_default=False)
+    ] = None,
     parser: Annotated[str | None, typer.Option(help="Another parser; see `omnieval list parsers`.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Who hears: recogniser.name, similarity.model, ... Repeatable."
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Where the reference voices lie, if not where the run found them.")
+    ] = None,
+    audio: Annotated[
+        Path | None, typer.Option(help="Score this folder of {id}.wav files instead of a run.")
+    ] = None,
+    meta: Annotated[Path | None, typer.Option(help="With --audio: the list that was spoken.")] = None,
+    language: Annotated[
+        str | None, typer.Option(help="With --audio: en or zh, if the list's folder does not say.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="With --audio: the run directory to write.")] = None,
 ) -> None:
     """Score a run's answers again, without the model, and write its report anew."""
     from omnieval import api
-    from omnieval.report.terminal import show
+    from omnieval.errors import ConfigError
 
-    show(api.score(api.load_run(directory), parser=parser), _console())
+    console = _console()
+    heard = _heard(console)
+    overrides = _overrides(set_)
+    if audio is not None or meta is not None:
+        if audio is None or meta is None or directory is not None or parser is not None or data is not None:
+            raise ConfigError(
+                "sounds are scored by --audio DIR with --meta LIST, and without a run directory"
+            )
+        from omnieval.progress_display import progress_display
+
+        with progress_display(console) as listener:
+            execution = api.score_recordings(
+                audio,
+                meta,
+                language=language,
+                out=out,
+                overrides=overrides,
+                listener=listener,
+                notify=lambda line: _print_line(console, line, style="dim"),
+                heard=heard,
+            )
+        _conclude(execution, console)
+        return
+    if directory is None:
+        raise ConfigError("name a run directory, or --audio DIR with --meta LIST")
+    if out is not None or language is not None:
+        raise ConfigError("--out and --language belong to --audio")
+    run = api.load_run(directory)
+    _show(
+        api.score_with(run, parser=parser, data=data, heard=heard, overrides=overrides),
+        console,
+    )
 
 
 @app.command()
@@ -181,6 +234,7 @@ def report(
     """Show the report of a run as last scored."""
     from omnieval import api
     from omnieval.report.markdown import to_markdown
+    from omnieval.report.pages import page_of
     from omnieval.report.terminal import show
 
     loaded = api.load_run(directory)
@@ -189,9 +243,9 @@ def report(
 
         typer.echo(json.dumps(loaded.report(), indent=2, ensure_ascii=False))
     elif markdown:
-        typer.echo(to_markdown(api.load_report(loaded)), nl=False)
+        typer.echo(to_markdown(page_of(api.load_report(loaded))), nl=False)
     else:
-        show(api.load_report(loaded), _console())
+        show(page_of(api.load_report(loaded)), _console())
 
 
 @app.command("list")
@@ -251,12 +305,12 @@ def main() -> NoReturn:
 
 def _conclude(execution: Execution, console: Console) -> None:
     from omnieval import api
-    from omnieval.report.terminal import show
 
     directory = execution.run.directory
-    show(api.load_report(execution.run), console)
-    _print_line(console, f"report: {directory / 'report.md'}")
-    if execution.end.reason == "finished":
+    report = api.load_report(execution.run)
+    finished = execution.end.reason == "finished"
+    _show(report, console, directory, ending=finished)
+    if finished:
         return
     failure = execution.end.failure
     if failure is not None:
@@ -264,6 +318,37 @@ def _conclude(execution: Execution, console: Console) -> None:
         typer.echo(f"error: stopped, since this would fail every question: {failure.message}{hint}", err=True)
     typer.echo(f"to continue: omnieval run --resume {directory}", err=True)
     sys.exit(1 if failure is None else 4)
+
+
+def _show(
+    report: Report | SpeechReport, console: Console, directory: Path | None = None, *, ending: bool = True
+) -> None:
+    """Print a report; what could not be measured ends the command with 1, where nothing worse does."""
+    from omnieval.report.pages import page_of
+    from omnieval.report.terminal import show
+
+    show(page_of(report), console)
+    if directory is not None:
+        _print_line(console, f"report: {directory / 'report.md'}")
+    if ending and report.kind == "speech" and report.not_measured:
+        sys.exit(1)
+
+
+def _heard(console: Console) -> Callable[[int, int], None]:
+    """Says every ten seconds how many sounds were heard."""
+    from time import monotonic
+
+    from omnieval.progress_display import PLAIN_INTERVAL_S
+
+    shown = monotonic()
+
+    def heard(done: int, total: int) -> None:
+        nonlocal shown
+        if monotonic() - shown >= PLAIN_INTERVAL_S:
+            shown = monotonic()
+            _print_line(console, f"heard {done}/{total}", style="dim")
+
+    return heard
 
 
 def _overrides(assignments: list[str] | None, **flags: Any) -> list[tuple[str, Any]]:

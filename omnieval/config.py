@@ -112,6 +112,29 @@ class PcmConfig(Strict):
     channels: int = Field(1, ge=1, le=8)
 
 
+class RecogniserConfig(Strict):
+    """Who hears what was said. auto: the official one, whisper-hf for English and paraformer for Mandarin.
+
+    model: a local folder or file, or a name that the library knows; null is the protocol's own. device:
+    auto, cpu, cuda:N or npu:N.
+    """
+
+    name: Literal["auto", "whisper-hf", "whisper", "paraformer", "faster-whisper"] = "auto"
+    model: str | None = None
+    device: str = "auto"
+
+
+class SimilarityConfig(Strict):
+    """How alike two voices are. encoder: wavlm-sv is the official one; none measures no similarity.
+
+    model: its checkpoint or folder.
+    """
+
+    encoder: Literal["wavlm-sv", "wavlm-mean", "ge2e", "none"] = "wavlm-sv"
+    model: Path | None = None
+    device: str = "auto"
+
+
 class PrepareConfig(Strict):
     """Media are prepared by processes of their own, so that a broken file costs one of them.
 

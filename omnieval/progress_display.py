@@ -33,8 +33,9 @@ def describe(progress: Progress) -> str:
         f"in flight {progress.in_flight}",
         f"done {progress.done}/{progress.total}",
         f"failed {progress.failed}",
-        f"accuracy {accuracy}",
     ]
+    if progress.scored or not progress.answered:
+        words.append(f"accuracy {accuracy}")
     if progress.retries:
         words.append(f"retries {progress.retries}")
     if progress.stopping:

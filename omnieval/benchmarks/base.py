@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from omnieval.config import RunConfig, SelectConfig, Strict, suggest
 from omnieval.errors import ConfigError
@@ -41,11 +41,13 @@ class Dataset:
 class Benchmark(Protocol):
     """One benchmark, configured. Implementations live one a module and are found by the registry.
 
-    Settings: pydantic model of the benchmark's own recipe keys. default_parser: the rule that
-    `parser: official` stands for. group_keys: the `Sample.groups` that a report tabulates.
+    Settings: pydantic model of the benchmark's own recipe keys. scoring: `choice` (a letter is read from the
+    reply) or `speech` (the sound is heard). default_parser: the rule that `parser: official` stands for.
+    group_keys: the `Sample.groups` that a report tabulates.
     """
 
     Settings: type[Strict]
+    scoring: Literal["choice", "speech"]
     default_parser: str
     group_keys: tuple[str, ...]
 

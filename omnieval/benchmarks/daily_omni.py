@@ -55,6 +55,7 @@ class DailyOmni:
     """The benchmark, configured; follows `omnieval.benchmarks.base.Benchmark`."""
 
     Settings: type[Strict] = Settings
+    scoring: Literal["choice"] = "choice"
     default_parser = "daily-omni-official"
     group_keys = ("type", "category", "duration")
 

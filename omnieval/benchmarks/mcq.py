@@ -16,15 +16,15 @@ from omnieval.benchmarks import prompts, rows
 from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.choice_request import choice_request, frames_and_sounds
 from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, plan_headline
-from omnieval.benchmarks.hub import hub_id, hub_rows
+from omnieval.benchmarks.hub import blobs_of, hub_id, hub_rows, snapshot_of
 from omnieval.benchmarks.mcq_rows import AnswerKind, Columns, Layout, SampleMaker, data_notes
-from omnieval.benchmarks.row_files import SUFFIXES, read_all
+from omnieval.benchmarks.row_files import read_all, row_files
 from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, DataError, MediaError
-from omnieval.media.cache import default_cache_dir
-from omnieval.media.prepare import video_mime
+from omnieval.media.cache import MediaCache, default_cache_dir
+from omnieval.media.prepare import carried_file, video_mime
 from omnieval.media.probe import probe
-from omnieval.media.source import archived
+from omnieval.media.source import archived, is_there
 from omnieval.types import (
     MediaPart,
     MediaPlan,
@@ -71,6 +71,7 @@ class MultipleChoice:
     """The benchmark, configured; follows `omnieval.benchmarks.base.Benchmark`."""
 
     Settings: type[Strict] = Settings
+    scoring: Literal["choice"] = "choice"
     default_parser = "careful"
 
     def __init__(self, config: RunConfig) -> None:
@@ -78,6 +79,8 @@ class MultipleChoice:
         self._config = config
         self._task = config.task
         self.group_keys: tuple[str, ...] = tuple(config.task.columns.groups)
+        self._cache: MediaCache | None = None
+        self._cache_root = config.cache_dir or default_cache_dir()
 
     def headline(self) -> Mapping[str, str]:
         task = self._task
@@ -95,14 +98,13 @@ class MultipleChoice:
             )
         table, source, root = self._rows(self._config.data)
         if not table:
-            raise DataError(f"{source}: the file holds no rows")
+            raise rows.no_rows(source)
         layout = Layout.of(table, self._task.columns, source)
         self.group_keys = tuple(layout.groups)
-        cache = self._config.cache_dir or default_cache_dir()
         maker = SampleMaker(
             layout,
             media_root=self._media_root(root),
-            embedded=cache / "embedded",
+            cache=self._cache_root,
             answers=self._task.answer_is,
         )
         samples = tuple(maker.sample(row, number) for number, row in enumerate(table))
@@ -123,10 +125,12 @@ class MultipleChoice:
             return None
         task = self._task
         for path in sample.media.values():
-            if archived(path) is None and not path.is_file():
+            if archived(path) is None and not is_there(path):
                 raise MediaError(f"{path}: no such file; fetch it, or set media_root", kind="media_missing")
         for role, path in sample.media.items():
-            if role.startswith("audio") and (task.sound == "original" or role != "audio"):
+            if role.startswith("image"):
+                self._carried(path)
+            elif role.startswith("audio") and (task.sound == "original" or role != "audio"):
                 self._check_sound(path, first=role == "audio")
         video, sound = sample.media.get("video"), sample.media.get("audio")
         if video is None and (sound is None or task.sound == "original"):
@@ -158,8 +162,19 @@ class MultipleChoice:
         )
 
     def media_folders(self, dataset: Dataset, cache: Path) -> list[Path]:
-        plain = {path.parent for s in dataset.samples for path in s.media.values()}
-        return [self._media_root(dataset.root), cache] if plain else [cache]
+        if not any(sample.media for sample in dataset.samples):
+            return [cache]
+        root = self._media_root(dataset.root)
+        blobs = blobs_of(root)
+        return [root, *([blobs] if blobs else []), cache]
+
+    def _carried(self, path: Path) -> Path:
+        """A file that goes out as it is, as a plain one."""
+        if archived(path) is None:
+            return path
+        if self._cache is None:
+            self._cache = MediaCache(self._cache_root, tidy=False)
+        return carried_file(path, self._cache)
 
     def _check_sound(self, path: Path, *, first: bool) -> None:
         """A sound that goes out as it is must be one, and a WAV where the recipe says so."""
@@ -167,7 +182,12 @@ class MultipleChoice:
             raise MediaError(
                 f"{path}: only a row's first sound is made a WAV; set sound=original for this set"
             )
-        if archived(path) is None and probe(path).audio is None:
+        plain = self._carried(path)
+        try:
+            audio = probe(plain).audio
+        except MediaError as error:
+            raise MediaError(str(error).replace(str(plain), str(path)), kind=error.kind) from error
+        if audio is None:
             raise MediaError(f"{path}: no audio track in it; fetch the file again")
 
     def _rows(self, data: Path) -> tuple[list[Any], Path, Path]:
@@ -178,15 +198,10 @@ class MultipleChoice:
         if data.is_file():
             return read_all([data]), data, data.parent
         if not data.is_dir():
-            raise DataError(f"{data}: no such file or folder")
-        for place in (data, data / "data"):
-            files = sorted(path for path in place.glob("*") if path.suffix.lower() in SUFFIXES)
-            if len(files) > 1 and {path.suffix.lower() for path in files} != {".parquet"}:
-                names = ", ".join(path.name for path in files[:8])
-                raise ConfigError(f"{data}: holds several files ({names}); name one with --data")
-            if files:
-                return read_all(files), files[0], data
-        raise DataError(f"{data}: no file with rows in it; expected one of {', '.join(SUFFIXES)}")
+            raise DataError(f"{data}: no such file or folder; check the path that --data gives")
+        root = snapshot_of(data)
+        files = row_files(root, self._task.split)
+        return read_all(files), files[0], root
 
     def _media_root(self, root: Path) -> Path:
         given = self._task.media_root
@@ -202,7 +217,7 @@ class MultipleChoice:
     def _media_parts(self, sample: Sample, media: PreparedMedia) -> list[Part]:
         """Pictures, then the video, then sounds, in the order in which the row has them."""
         parts: list[Part] = [
-            _picture(path) for role, path in sample.media.items() if role.startswith("image")
+            self._picture(path) for role, path in sample.media.items() if role.startswith("image")
         ]
         parts += frames_and_sounds(media)
         video = sample.media.get("video")
@@ -211,18 +226,23 @@ class MultipleChoice:
         for role, path in sample.media.items():
             if role.startswith("audio") and not (role == "audio" and media.segments):
                 whole = media.audio if role == "audio" else None
-                parts.append(whole or MediaPart("audio", path, _MIMES.get(path.suffix.lower(), "audio/wav")))
+                parts.append(whole or self._sound(path))
         return parts
 
+    def _sound(self, path: Path) -> MediaPart:
+        """A sound as it is; `plan` has checked that it is one."""
+        return MediaPart("audio", self._carried(path), _MIMES.get(path.suffix.lower(), "audio/wav"))
 
-def _picture(path: Path) -> MediaPart:
-    """A picture as it is. Raises MediaError when it is none."""
-    from PIL import Image
+    def _picture(self, path: Path) -> MediaPart:
+        """A picture as it is. Raises MediaError when it is none."""
+        from PIL import Image
 
-    try:
-        with Image.open(path) as image:
-            mime = Image.MIME.get(image.format or "") or _MIMES.get(path.suffix.lower(), "image/jpeg")
-            image.verify()
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise MediaError(f"{path}: cannot be read as a picture ({error}); fetch it again") from error
-    return MediaPart("image", path, mime)
+        plain = self._carried(path)
+        try:
+            with Image.open(plain) as image:
+                mime = Image.MIME.get(image.format or "") or _MIMES.get(path.suffix.lower(), "image/jpeg")
+                image.verify()
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+            reason = str(error).replace(str(plain), path.name)
+            raise MediaError(f"{path}: cannot be read as a picture ({reason}); fetch it again") from error
+        return MediaPart("image", plain, mime)

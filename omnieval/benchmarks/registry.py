@@ -10,6 +10,7 @@ BENCHMARKS = Registry(
     builtin={
         "daily-omni": "omnieval.benchmarks.daily_omni:DailyOmni",
         "mcq": "omnieval.benchmarks.mcq:MultipleChoice",
+        "seed-tts": "omnieval.benchmarks.seed_tts:SeedTTS",
         "video-mme": "omnieval.benchmarks.video_mme:VideoMME",
     },
 )

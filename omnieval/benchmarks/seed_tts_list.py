@@ -1,8 +1,8 @@
 """Lists of utterances in the Seed-TTS form: `meta.lst`, `hardcase.lst`.
 
-A line holds, between `|`: id, prompt text, prompt wav, text to speak[, ground-truth wav]. As the
-official tools do, two fields are id and text, and three are id, text and prompt wav, where an id that ends in
-`.wav` loses it.
+A line holds, between `|`: id, prompt text, prompt wav, text to speak[, ground-truth wav, or in lists for
+voice design a description of the voice]. As the official tools do, two fields are id and text, and three are
+id, text and prompt wav, where an id that ends in `.wav` loses it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from omnieval.errors import DataError
 
 _SEPARATOR = "|"
 _MOST_FIELDS = 5
+_LANGUAGES = ("en", "zh")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True)
 class ListLine:
-    """One utterance. number: of its line, from 1. prompt_wav, truth_wav: as written, relative to the list's
-    folder; empty strings are None. problem: why it cannot be spoken, or None."""
+    """One utterance. number: of its line, from 1. prompt_wav: relative to the list's folder, as the recording
+    is that `fifth` may name; empty strings are None. problem: why it cannot be spoken, or None."""
 
     number: int
     utterance: str
     text: str
     prompt_text: str | None = None
     prompt_wav: str | None = None
-    truth_wav: str | None = None
+    fifth: str | None = None
     problem: str | None = None
 
 
@@ -41,6 +42,26 @@ class UtteranceList:
     path: Path
     lines: tuple[ListLine, ...]
     notes: tuple[str, ...]
+
+
+def locate(data: Path, language: str, name: str) -> Path:
+    """The list in a data set's folder: the folder of all languages, that of one, or the list itself.
+
+    Raises DataError with what was found instead.
+    """
+    if data.is_file():
+        return data
+    if not data.is_dir():
+        raise DataError(f"{data}: no such file or folder; --data names the folder with en/meta.lst")
+    if data.name in _LANGUAGES and data.name != language:
+        raise DataError(f"{data}: this folder is of language {data.name}, but the recipe asks for {language}")
+    roots = [data, data / "seedtts_testset", *sorted(data.glob("snapshots/*"))]
+    for root in roots:
+        for candidate in (root / language / name, root / name):
+            if candidate.is_file():
+                return candidate
+    found = ", ".join(sorted(path.name for path in data.iterdir())[:8]) or "nothing"
+    raise DataError(f"{data}: expected {language}/{name}, found {found}")
 
 
 def read_list(path: Path) -> UtteranceList:
@@ -65,11 +86,11 @@ def read_list(path: Path) -> UtteranceList:
 
 
 def _line(number: int, fields: list[str]) -> ListLine:
-    prompt_text = prompt_wav = truth_wav = None
+    prompt_text = prompt_wav = fifth = None
     utterance = fields[0]
     if len(fields) >= 4:
         prompt_text, prompt_wav, text = fields[1:4]
-        truth_wav = fields[4] if len(fields) > 4 else None
+        fifth = fields[4] if len(fields) > 4 else None
     elif len(fields) == 3:
         text, prompt_wav = fields[1:]
         utterance = utterance.removesuffix(".wav")
@@ -82,9 +103,7 @@ def _line(number: int, fields: list[str]) -> ListLine:
         problem = f"line {number} has the id {utterance!r}, which {rows.unsafe_name(utterance)}"
     elif not text:
         problem = f"line {number} ({utterance}) has no text to speak"
-    return ListLine(
-        number, utterance, text, prompt_text or None, prompt_wav or None, truth_wav or None, problem
-    )
+    return ListLine(number, utterance, text, prompt_text or None, prompt_wav or None, fifth or None, problem)
 
 
 def _notes(lines: list[ListLine], extra: list[str]) -> list[str]:

@@ -16,7 +16,7 @@ from omnieval.benchmarks import prompts, rows
 from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.choice_request import choice_request, frames_and_sounds
 from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, plan_headline
-from omnieval.benchmarks.hub import local_folder
+from omnieval.benchmarks.hub import blobs_of, local_folder
 from omnieval.benchmarks.row_files import read_all
 from omnieval.benchmarks.subtitles import subtitle_text
 from omnieval.benchmarks.video_mme_data import VideoMMEFiles, data_notes, locate, sample_of
@@ -67,6 +67,7 @@ class VideoMME:
     """The benchmark, configured; follows `omnieval.benchmarks.base.Benchmark`."""
 
     Settings: type[Strict] = Settings
+    scoring: Literal["choice"] = "choice"
     default_parser = "videomme-official"
     group_keys = ("duration", "domain", "sub category", "task type")
 
@@ -144,8 +145,9 @@ class VideoMME:
         if self._task.packing != "video-url":
             return [cache]
         videos = [s.media["video"] for s in dataset.samples if "video" in s.media]
-        zipped = any(".zip" in str(path) for path in videos)
-        return [dataset.root, cache] if zipped else [dataset.root]
+        zipped = any(".zip" in str(path).lower() for path in videos)
+        blobs = blobs_of(dataset.root)
+        return [dataset.root, *([blobs] if blobs else []), *([cache] if zipped else [])]
 
     def _media_parts(self, sample: Sample, media: PreparedMedia) -> tuple[Part, ...]:
         if self._config.media == "none":

@@ -113,6 +113,7 @@ def _run_info(config: RunConfig, benchmark: Benchmark, dataset: Dataset, selecte
         "recipe_hash": config.recipe_hash(),
         "headline": dict(benchmark.headline()) | _unusual(config),
         "group_keys": list(benchmark.group_keys),
+        "scoring": benchmark.scoring,
         "dataset": {
             "root": str(dataset.root.resolve()),
             "rows": len(dataset.samples),

@@ -22,6 +22,7 @@ from omnieval.engine.workers import MediaWorkers
 from omnieval.errors import ConfigError, DataError
 from omnieval.media.cache import MediaCache, default_cache_dir
 from omnieval.media.cache_care import prune
+from omnieval.media.source import begin_anew
 from omnieval.media.transport import (
     FileServer,
     InlineMedia,
@@ -32,7 +33,8 @@ from omnieval.media.transport import (
 )
 from omnieval.runlog import Run, RunWriter
 from omnieval.scoring.choice import score_choice
-from omnieval.types import Backend, MediaUrl, Response, Sample
+from omnieval.scoring.outcome import before_hearing
+from omnieval.types import Backend, MediaUrl, Response, Sample, Score
 
 Notify = Callable[[str], None]
 
@@ -95,6 +97,7 @@ def load_selected(config: RunConfig, notify: Notify) -> tuple[Benchmark, Dataset
 
     Raises ConfigError, DataError.
     """
+    begin_anew()
     benchmark: Benchmark = BENCHMARKS.load(config.benchmark)(config)
     dataset = benchmark.load()
     chosen = select([sample for sample in dataset.samples if benchmark.asks(sample)], config.select)
@@ -143,16 +146,25 @@ async def _ask(
         backend,
         Preparer(benchmark, workers.prepare, ahead=workers.count + config.concurrency),
         writer,
-        score=lambda sample, response: score_choice(sample, response, selected=True, rule=config.parser),
+        score=_scorer(config, benchmark),
         retry=config.retry,
         concurrency=config.concurrency,
         listener=listener,
     )
     try:
         with stop_on_signals(runner.stop):
+            # The last ones, so that a server's prefix cache helps those that count as late as possible.
+            await runner.warm_up(pending[-config.warmup :] if config.warmup else [])
             return await runner.run(pending)
     finally:
         await workers.close()
+
+
+def _scorer(config: RunConfig, benchmark: Benchmark) -> Callable[[Sample, Response], Score]:
+    """How an answer counts while the run goes on."""
+    if benchmark.scoring == "speech":
+        return lambda sample, response: before_hearing(sample, response, selected=True)
+    return lambda sample, response: score_choice(sample, response, selected=True, rule=config.parser)
 
 
 def _pending(writer: RunWriter, chosen: Sequence[Sample]) -> list[Sample]:

@@ -14,7 +14,8 @@ class Progress:
     """Counts of one run, changed by the engine and read by whoever shows them.
 
     total: samples this call has to do. prepared: media ready (or failed to become so). in_flight:
-    requests out. done: samples finished, of which failed, scored and correct. retries: tries again.
+    requests out. done: samples finished, of which failed and answered; of these scored and correct. retries:
+    tries again.
     """
 
     total: int
@@ -22,6 +23,7 @@ class Progress:
     in_flight: int = 0
     done: int = 0
     failed: int = 0
+    answered: int = 0
     scored: int = 0
     correct: int = 0
     retries: int = 0
@@ -33,7 +35,9 @@ class Progress:
         self.done += 1
         if score.outcome == "failed":
             self.failed += 1
-        elif score.outcome in ("correct", "wrong", "unparsed"):
+            return
+        self.answered += 1
+        if score.outcome in ("correct", "wrong", "unparsed"):
             self.scored += 1
             self.correct += score.outcome == "correct"
 

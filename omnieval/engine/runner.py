@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from omnieval.backends.retry import wait_seconds
@@ -72,6 +72,30 @@ class Runner:
         self._stop.set()
         self._progress.stopping = True
         self._listener(self._progress)
+
+    async def warm_up(self, samples: Sequence[Sample]) -> None:
+        """Ask these samples first, one after the other, and keep nothing but how long it took."""
+        work = asyncio.create_task(self._warm_up(samples))
+        stopped = asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait([work, stopped], return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                await work
+        finally:
+            work.cancel()
+            stopped.cancel()
+            await asyncio.gather(work, stopped, return_exceptions=True)
+
+    async def _warm_up(self, samples: Sequence[Sample]) -> None:
+        async with contextlib.aclosing(self._preparer.in_order(samples)) as prepared_samples:
+            async for prepared in prepared_samples:
+                if prepared.request is None:
+                    continue
+                response = await self._generate(prepared.request)
+                error = None if response.error is None else response.error.message
+                self._writer.add_event(
+                    "warmup", sample_id=prepared.sample.id, timing=asdict(response.timing), error=error
+                )
 
     async def run(self, samples: Sequence[Sample]) -> RunEnd:
         """Ask the samples, in order. Raises StorageError when the run or the cache cannot be written."""
@@ -173,7 +197,7 @@ class Runner:
     def _watch_for_refusal(self, failure: Failure | None) -> None:
         if failure is not None and failure.kind in _LOCAL_KINDS:
             return
-        stopping_kinds = _STOPPING_KINDS if self._progress.scored else _STOPPING_AT_FIRST
+        stopping_kinds = _STOPPING_KINDS if self._progress.answered else _STOPPING_AT_FIRST
         if failure is None or failure.kind not in stopping_kinds:
             self._failed_in_row = 0
             return

@@ -103,16 +103,16 @@ def letter_rows(pairs: Iterable[Pair]) -> tuple[LetterRow, ...]:
     return tuple(LetterRow(letter, picked[letter], gold[letter], correct[letter]) for letter in letters)
 
 
-def health_rows(pairs: Iterable[Pair]) -> tuple[HealthRow, ...]:
-    """The flags that occur, in their own order."""
+def health_rows(pairs: Iterable[Pair], order: Sequence[str] = FLAGS) -> tuple[HealthRow, ...]:
+    """The flags that occur, in the given order."""
     by_flag: dict[str, list[str]] = defaultdict(list)
     for _, score in pairs:
         for flag in score.flags:
             by_flag[flag].append(score.sample_id)
-    order = [*FLAGS, *sorted(set(by_flag) - set(FLAGS))]
+    flags = [*order, *sorted(set(by_flag) - set(order))]
     return tuple(
         HealthRow(flag, len(by_flag[flag]), tuple(by_flag[flag][:_SHOWN_IDS]))
-        for flag in order
+        for flag in flags
         if flag in by_flag
     )
 
@@ -154,7 +154,7 @@ def letter_warning(rows: Sequence[LetterRow]) -> str | None:
     return f"ONE LETTER: {top.picked} of {total} answers are {top.letter}, which is right {top.gold} times"
 
 
-_ANSWERED = ("correct", "wrong", "unparsed")
+_ANSWERED = ("correct", "wrong", "unparsed", "scored", "unscored")
 
 
 def _shortened(text: str) -> str:

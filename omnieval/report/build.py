@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from omnieval.report.accounting import Count, FailureRow, accounting, failure_rows, identity, notes
 from omnieval.report.audit import (
     Disagreement,
     HealthRow,
@@ -20,22 +21,15 @@ from omnieval.report.audit import (
     unhealthy,
 )
 from omnieval.report.companions import Companion, companions
+from omnieval.report.latency import Distribution, answered_latency
 from omnieval.report.proportion import Proportion
 from omnieval.report.reference import Reference, ReferenceTable
 from omnieval.runlog import PlannedSample, Run
 from omnieval.scoring.rotations import folded
-from omnieval.types import FAILURE_KINDS, Failure, Response, Score
+from omnieval.types import Response, Score
 
 _SCORED = ("correct", "wrong", "unparsed")
 _SHOWN_IDS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """One line of the accounting."""
-
-    label: str
-    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +52,6 @@ class ReferenceRow:
     correct: int | None
     total: int | None
     caveat: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class FailureRow:
-    """One kind of failure: how many, one message of them, the next step, and the first sample ids."""
-
-    kind: str
-    count: int
-    message: str
-    hint: str | None
-    sample_ids: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Distribution:
-    """Seconds over the answered samples that have the figure."""
-
-    count: int
-    mean: float
-    median: float
-    p90: float
-    p99: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +86,7 @@ class Report:
     unhealthy: Proportion | None = None
     chance: float | None = None
     companions: tuple[Companion, ...] = ()
+    kind: Literal["choice"] = "choice"
 
 
 def build_report(
@@ -131,19 +104,19 @@ def build_report(
     scores = [score for _, score in pairs]
     known = references.results if references else ()
     return Report(
-        run=_identity(run),
+        run=identity(run),
         headline=run.info["headline"],
         parser=parser,
         rows=len(pairs),
         complete=not any(score.details.get("reason") == "not finished" for score in every),
         official=_official(scores),
         strict=_strict(scores),
-        accounting=_accounting(scores),
+        accounting=accounting(scores, always=_SCORED),
         groups={key: _group_rows(key, pairs, known) for key in run.info["group_keys"]},
         references=_reference_rows(run, pairs, references),
-        failures=_failure_rows(pairs, responses),
-        notes=_notes(run, len(set(responses) - {score.sample_id for score in every})),
-        latency=_latency(responses.values()),
+        failures=failure_rows(pairs, responses),
+        notes=notes(run, responses, every),
+        latency=answered_latency(responses.values()),
         each_asking=_official(every) if len(every) > len(pairs) else None,
         rules=rule_rows(askings, parser),
         disagreements=disagreements(askings, responses),
@@ -155,22 +128,6 @@ def build_report(
     )
 
 
-def _identity(run: Run) -> dict[str, Any]:
-    info = run.info
-    return {
-        "directory": run.directory.name,
-        "recipe": run.config["recipe"],
-        "recipe_hash": info["recipe_hash"],
-        "benchmark": run.config["benchmark"],
-        "backend": run.config["backend"],
-        "model": info["server"].get("model") or run.config["model"],
-        "server_version": info["server"].get("version"),
-        "fingerprint": info["dataset"]["fingerprint"],
-        "started": info["started"],
-        "omnieval": info["versions"]["omnieval"],
-    }
-
-
 def _official(scores: Iterable[Score]) -> Proportion:
     outcomes = [score.outcome for score in scores if score.outcome in _SCORED]
     return Proportion.of(outcomes.count("correct"), len(outcomes))
@@ -179,32 +136,6 @@ def _official(scores: Iterable[Score]) -> Proportion:
 def _strict(scores: Iterable[Score]) -> Proportion:
     asked_for = [s for s in scores if s.outcome != "no_gold" and s.details.get("reason") != "not selected"]
     return Proportion.of(sum(score.outcome == "correct" for score in asked_for), len(asked_for))
-
-
-def _accounting(scores: Iterable[Score]) -> tuple[Count, ...]:
-    counts: Counter[str] = Counter()
-    for score in scores:
-        if score.outcome == "failed":
-            counts[f"failed: {score.failure_kind}"] += 1
-        elif score.outcome == "not_asked":
-            counts[f"not asked: {score.details['reason']}"] += 1
-        else:
-            counts[_LABELS[score.outcome]] += 1
-    kinds = [f"failed: {kind}" for kind in FAILURE_KINDS]
-    order = [*_LABELS.values(), *kinds, *sorted(label for label in counts if label.startswith("not asked"))]
-    always = set(list(_LABELS.values())[:3])
-    other = sorted(set(counts) - set(order))
-    return tuple(
-        Count(label, counts[label]) for label in [*order, *other] if counts[label] or label in always
-    )
-
-
-_LABELS = {
-    "correct": "answered, correct",
-    "wrong": "answered, wrong",
-    "unparsed": "answered, no letter found (counts as wrong)",
-    "no_gold": "no usable answer in the data set",
-}
 
 
 def _group_rows(
@@ -268,69 +199,3 @@ def _usual(run: Run) -> list[str]:
         "free letters": config.get("decode", {}).get("constrain") is None,
     }
     return [setting for setting, same in usual.items() if not same]
-
-
-def _failure_rows(
-    pairs: Iterable[tuple[PlannedSample, Score]], responses: Mapping[str, Response]
-) -> tuple[FailureRow, ...]:
-    by_kind: dict[str, list[tuple[str, Failure]]] = defaultdict(list)
-    for planned, score in pairs:
-        if score.outcome != "failed":
-            continue
-        failure = planned.sample.problem
-        if failure is None:
-            failure = responses[score.sample_id].error
-        assert failure is not None
-        by_kind[failure.kind].append((score.sample_id, failure))
-    order = [*FAILURE_KINDS, *sorted(set(by_kind) - set(FAILURE_KINDS))]
-    return tuple(
-        FailureRow(
-            kind,
-            len(by_kind[kind]),
-            by_kind[kind][0][1].message,
-            by_kind[kind][0][1].hint,
-            tuple(sample_id for sample_id, _ in by_kind[kind][:_SHOWN_IDS]),
-        )
-        for kind in order
-        if kind in by_kind
-    )
-
-
-def _notes(run: Run, strangers: int) -> tuple[str, ...]:
-    notes: list[str] = list(run.info["dataset"]["notes"])
-    if strangers:
-        notes.append(
-            f"responses.jsonl holds {strangers} samples that this run does not have; they are ignored"
-        )
-    mended: dict[str, set[str]] = defaultdict(set)
-    for event in run.events():
-        if event.get("event") == "media":
-            for note in event.get("notes", []):
-                mended[note].add(event["sample_id"])
-    for note, samples in mended.items():
-        notes.append(f"{note} ({len(samples)} samples, for example {min(samples)})")
-    return tuple(notes)
-
-
-_FIGURES: Mapping[str, Callable[[Response], Iterable[float | None]]] = {
-    "ttft_s": lambda response: [response.timing.ttft_s],
-    "itl_s": lambda response: response.timing.itl_s,
-    "e2e_s": lambda response: [response.timing.e2e_s],
-}
-
-
-def _latency(responses: Iterable[Response]) -> dict[str, Distribution]:
-    answered = [response for response in responses if response.answered]
-    figures = {}
-    for name, figure in _FIGURES.items():
-        values = [value for response in answered for value in figure(response) if value is not None]
-        if values:
-            figures[name] = _distribution(values)
-    return figures
-
-
-def _distribution(values: Sequence[float]) -> Distribution:
-    import numpy as np
-
-    median, p90, p99 = (float(value) for value in np.percentile(values, [50, 90, 99]))
-    return Distribution(len(values), float(np.mean(values)), median, p90, p99)

@@ -1,25 +1,21 @@
-"""A Report as Markdown."""
+"""A report as Markdown."""
 
 from __future__ import annotations
 
-from omnieval.report.build import Report
-from omnieval.report.tables import Table, headline, status, tables
+from omnieval.report.page import Page, Table
 
 
-def to_markdown(report: Report) -> str:
-    """The whole report. Text from the model or the data set is escaped."""
-    lines = [f"# {_escaped(headline(report))}", ""]
-    lines += [f"Parser `{report.parser}`, run `{report.run['directory']}`.", ""]
-    for warning in status(report):
+def to_markdown(page: Page) -> str:
+    """The whole page. Text from the model or the data set is escaped."""
+    lines = [f"# {_escaped(page.headline)}", ""]
+    lines += [f"Measured by {_escaped(page.measured_by)}, run `{page.directory}`.", ""]
+    for warning in page.warnings:
         lines += [f"**{_escaped(warning)}**", ""]
-    for table in tables(report):
-        lines += [f"## {table.title}", "", *_table(table), ""]
-    if report.notes:
-        lines += ["## Notes", "", *(f"- {_escaped(note)}" for note in report.notes), ""]
-    lines.append(
-        "Intervals are Wilson intervals that take questions as independent. Official accuracy counts "
-        "answered questions; strict accuracy counts every selected question that has a usable answer."
-    )
+    for table in page.tables:
+        lines += [f"## {_escaped(table.title)}", "", *_table(table), ""]
+    if page.notes:
+        lines += ["## Notes", "", *(f"- {_escaped(note)}" for note in page.notes), ""]
+    lines.append(page.footer)
     return "\n".join(lines) + "\n"
 
 

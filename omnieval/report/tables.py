@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from omnieval.report.audit import health_warning, letter_warning
+from omnieval.report.accounting import Count, FailureRow
+from omnieval.report.audit import HealthRow, health_warning, letter_warning
 from omnieval.report.build import Report
+from omnieval.report.latency import FIGURES, Distribution
+from omnieval.report.page import Page, Table
 from omnieval.report.proportion import Proportion
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of text. numeric: columns to align right, by position."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numeric: tuple[int, ...] = ()
-
 
 _SHOWN_DISAGREEMENTS = 10
 
 
-def headline(report: Report) -> str:
+def choice_page(report: Report) -> Page:
+    """The report of a multiple-choice run; empty tables are left out."""
+    return Page(
+        headline=headline(report.run, report.headline),
+        measured_by=f"parser {report.parser}",
+        directory=str(report.run["directory"]),
+        warnings=tuple(status(report)),
+        tables=tuple(tables(report)),
+        notes=report.notes,
+        footer="Intervals are Wilson intervals that take questions as independent. Official accuracy counts "
+        "answered questions; strict accuracy counts every selected question that has a usable answer.",
+    )
+
+
+def headline(run: Mapping[str, Any], settings: Mapping[str, str]) -> str:
     """Recipe, model and every setting without which the score cannot be compared, in one line."""
-    settings = ", ".join(f"{key} {value}" for key, value in report.headline.items())
-    return f"{report.run['recipe']} · {report.run['model'] or report.run['backend']} · {settings}"
+    named = ", ".join(f"{key} {value}" for key, value in settings.items())
+    return f"{run['recipe']} · {run['model'] or run['backend']} · {named}"
 
 
 def tables(report: Report) -> list[Table]:
     """All tables of a report, in reading order; empty ones are left out."""
-    built = [_accuracy(report), _accounting(report)]
-    built.insert(0 if status_of_health(report) else 2, _health(report))
+    built = [_accuracy(report), accounting_table(report.accounting)]
+    built.insert(0 if status_of_health(report) else 2, health_table(report.health))
     built += [_group(report, key) for key in report.groups]
-    built += [_references(report), _failures(report)]
-    built += [_rules(report), _disagreements(report), _letters(report), _latency(report)]
+    built += [_references(report), failure_table(report.failures)]
+    built += [_rules(report), _disagreements(report), _letters(report), latency_table(report.latency)]
     return [table for table in built if table.rows]
 
 
@@ -75,11 +81,10 @@ def status_of_health(report: Report) -> str | None:
     return None if report.unhealthy is None else health_warning(report.health, report.unhealthy)
 
 
-def _health(report: Report) -> Table:
-    rows = tuple(
-        (row.flag.replace("_", " "), str(row.count), ", ".join(row.sample_ids)) for row in report.health
-    )
-    return Table("Unhealthy replies", ("flag", "replies", "first samples"), rows, numeric=(1,))
+def health_table(health: Sequence[HealthRow], title: str = "Unhealthy replies") -> Table:
+    """One row a flag."""
+    rows = tuple((row.flag.replace("_", " "), str(row.count), ", ".join(row.sample_ids)) for row in health)
+    return Table(title, ("flag", "replies", "first samples"), rows, numeric=(1,))
 
 
 def _rules(report: Report) -> Table:
@@ -111,10 +116,10 @@ def _letters(report: Report) -> Table:
     return Table("Letters", columns, tuple(rows), numeric=(1, 2, 3))
 
 
-def _accounting(report: Report) -> Table:
-    rows = [(line.label, str(line.count)) for line in report.accounting]
-    total = sum(line.count for line in report.accounting)
-    rows.append(("rows of the data set", str(total)))
+def accounting_table(counts: Sequence[Count]) -> Table:
+    """One row an outcome, and their sum."""
+    rows = [(line.label, str(line.count)) for line in counts]
+    rows.append(("rows of the data set", str(sum(line.count for line in counts))))
     return Table("Every row of the data set", ("outcome", "rows"), tuple(rows), numeric=(1,))
 
 
@@ -143,26 +148,28 @@ def _references(report: Report) -> Table:
     return Table("Reference results", ("result", "accuracy", "comparable?"), tuple(rows), numeric=(1,))
 
 
-def _failures(report: Report) -> Table:
+def failure_table(failures: Sequence[FailureRow]) -> Table:
+    """One row a kind of failure."""
     rows = [
         (row.kind, str(row.count), _sentence(row.message, row.hint), ", ".join(row.sample_ids))
-        for row in report.failures
+        for row in failures
     ]
     columns = ("kind", "samples", "what happened, for example", "first samples")
     return Table("Failures", columns, tuple(rows), numeric=(1,))
 
 
-def _latency(report: Report) -> Table:
-    names = {
-        "ttft_s": "TTFT (s)",
-        "itl_s": "ITL (s)",
-        "e2e_s": "E2EL (s)",
-    }
+def latency_table(figures: Mapping[str, Distribution], title: str = "Latency") -> Table:
+    """One row a figure."""
     rows = [
-        (names[key], str(d.count), *(f"{value:.3f}" for value in (d.mean, d.median, d.p90, d.p99)))
-        for key, d in report.latency.items()
+        (
+            FIGURES[key][0],
+            str(d.count),
+            *(f"{value:.3f}" for value in (d.mean, d.median, d.p90, d.p95, d.p99)),
+        )
+        for key, d in figures.items()
     ]
-    return Table("Latency", ("figure", "n", "mean", "median", "p90", "p99"), tuple(rows), (1, 2, 3, 4, 5))
+    columns = ("figure", "n", "mean", "p50", "p90", "p95", "p99")
+    return Table(title, columns, tuple(rows), (1, 2, 3, 4, 5, 6))
 
 
 def _sentence(message: str, hint: str | None) -> str:
@@ -172,12 +179,18 @@ def _sentence(message: str, hint: str | None) -> str:
 def status(report: Report) -> Sequence[str]:
     """Warnings that belong above every number."""
     lines = [line for line in (status_of_health(report), letter_warning(report.letters)) if line]
-    if not report.complete:
-        waiting = next(c.count for c in report.accounting if c.label == "not asked: not finished")
-        lines.append(f"INCOMPLETE: {waiting} selected questions have no outcome yet; resume the run")
+    lines += incomplete(report.complete, report.accounting)
     failed = sum(row.count for row in report.failures)
     if failed:
         lines.append(
             f"{failed} questions failed; they are wrong in the strict accuracy, absent in the official"
         )
     return lines
+
+
+def incomplete(complete: bool, counts: Sequence[Count]) -> list[str]:
+    """The warning that a run has not ended, where it has not."""
+    if complete:
+        return []
+    waiting = next(c.count for c in counts if c.label == "not asked: not finished")
+    return [f"INCOMPLETE: {waiting} selected questions have no outcome yet; resume the run"]

@@ -1,28 +1,27 @@
-"""A Report on a terminal, with rich."""
+"""A report on a terminal, with rich."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from omnieval.parsing import visible
-from omnieval.report.build import Report
-from omnieval.report.tables import headline, status, tables
+from omnieval.report.page import Page
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-def show(report: Report, console: Console) -> None:
-    """Print the report. Text from the model or the data set is neither markup nor a terminal command."""
+def show(page: Page, console: Console) -> None:
+    """Print the page. Text from the model or the data set is neither markup nor a terminal command."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    console.print(Text(visible(headline(report)), style="bold"))
-    console.print(Text(f"parser {report.parser} · run {report.run['directory']}", style="dim"))
-    for line in status(report):
+    console.print(Text(visible(page.headline), style="bold"))
+    console.print(Text(visible(f"{page.measured_by} · run {page.directory}"), style="dim"))
+    for line in page.warnings:
         console.print(Text(visible(line), style="bold yellow"))
-    for table in tables(report):
+    for table in page.tables:
         grid = Table(title=table.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
         for position, column in enumerate(table.columns):
             numeric = position in table.numeric
@@ -35,5 +34,5 @@ def show(report: Report, console: Console) -> None:
         for row in table.rows:
             grid.add_row(*(Text(visible(cell)) for cell in row))
         console.print(grid)
-    for note in report.notes:
+    for note in page.notes:
         console.print(Text(visible(f"note: {note}")))

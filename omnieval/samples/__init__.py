@@ -17,6 +17,21 @@ _FOLDERS = {
 }
 
 
+# What a sample needs set so that it is scored at once, with what packages carry.
+_SETTINGS: dict[str, tuple[tuple[str, str], ...]] = {
+    "seed-tts": (
+        ("score", "now"),
+        ("recogniser.name", "faster-whisper"),
+        ("similarity.encoder", "ge2e"),
+    ),
+}
+
+
+def sample_settings(benchmark: str) -> list[tuple[str, str]]:
+    """(dotted key, value) of the settings that a bundled sample is run with; what a user gives wins."""
+    return list(_SETTINGS.get(benchmark, ()))
+
+
 def sample_dir(benchmark: str, recipe: str | None = None) -> Path:
     """The folder of the bundled sample of a recipe, or else of a benchmark, in the benchmark's own layout.
 

@@ -9,6 +9,7 @@ from omnieval.parsing import applicable, lettered, parse_letter
 from omnieval.parsing.options import LETTERS
 from omnieval.runlog import Run
 from omnieval.scoring.health import flag_identical, reply_flags
+from omnieval.scoring.outcome import settled
 from omnieval.types import Response, Sample, Score
 
 
@@ -43,16 +44,10 @@ def score_choice(sample: Sample, response: Response | None, *, selected: bool, r
     sample. rule: a parser's name. Every sample gets exactly one outcome; an answer that cannot be
     parsed is `unparsed`, which counts as wrong.
     """
-    if not selected:
-        return Score(sample.id, "not_asked", details={"reason": "not selected"})
-    if sample.problem is not None:
-        return Score(sample.id, "failed", failure_kind=sample.problem.kind)
-    if sample.gold is None:
-        return Score(sample.id, "no_gold")
-    if response is None:
-        return Score(sample.id, "not_asked", details={"reason": "not finished"})
-    if response.error is not None:
-        return Score(sample.id, "failed", failure_kind=response.error.kind)
+    done = settled(sample, response, selected=selected)
+    if done is not None:
+        return done
+    assert response is not None
     parsed = parse_letter(response.text, rule=rule, options=lettered(sample.options))
     details = {"span": parsed.span, "reason": parsed.reason}
     if parsed.letter is None:

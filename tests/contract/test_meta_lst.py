@@ -49,7 +49,7 @@ def test_line_ends_marks_blanks_and_the_ground_truth(tmp_path: Path) -> None:
     assert [(line.number, line.utterance, line.text) for line in read.lines] == [
         (1, "u1", "one"), (4, "u2", "two"), (5, "u3.wav", "three"),
     ]  # fmt: skip
-    assert read.lines[0].truth_wav == "w.wav"
+    assert read.lines[0].fifth == "w.wav"
     assert read.notes == ()
 
 

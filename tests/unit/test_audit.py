@@ -11,6 +11,7 @@ import pytest
 from omnieval import api
 from omnieval.report.build import Report, build_report
 from omnieval.report.markdown import to_markdown
+from omnieval.report.pages import page_of
 from omnieval.report.tables import status
 from omnieval.runlog import PlannedSample, Run, RunWriter
 from omnieval.scoring.choice import score_choices
@@ -52,7 +53,7 @@ def test_every_rule_that_applies_is_shown_with_what_it_reads_otherwise(tmp_path:
     assert {row.sample_id for row in report.disagreements} >= {"s2"}
     (row,) = (row for row in report.disagreements if row.sample_id == "s2")
     assert (row.readings["careful"], row.readings["videomme-official"]) == ("C", "A")
-    assert "A man walks in, so C" in to_markdown(report)
+    assert "A man walks in, so C" in to_markdown(page_of(report))
 
 
 def test_rules_that_know_four_letters_stay_out_where_there_are_more(tmp_path: Path) -> None:
@@ -77,13 +78,13 @@ def test_a_model_that_knows_one_letter_is_named(tmp_path: Path) -> None:
 def test_many_sick_replies_are_in_the_headline_and_few_are_in_a_table(tmp_path: Path) -> None:
     report = reported(tmp_path / "run", ["A"] * 17 + ["", "", "?" * 40])
     assert status(report)[0] == "UNHEALTHY: 15.0 % of the replies (3/20): 2 empty, 1 repetition"
-    markdown = to_markdown(report)
+    markdown = to_markdown(page_of(report))
     assert markdown.index("## Unhealthy replies") < markdown.index("## Accuracy")
     few = reported(tmp_path / "few", ["A", "C"] * 15 + [""])
     assert few.unhealthy is not None
     assert few.unhealthy.correct == 1
     assert not status(few)
-    assert "## Unhealthy replies" in to_markdown(few)
+    assert "## Unhealthy replies" in to_markdown(page_of(few))
 
 
 def test_the_floor_without_media_stands_beside_a_run_of_the_same_setting(tmp_path: Path) -> None:

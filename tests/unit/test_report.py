@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from omnieval.report.build import Report, build_report
 from omnieval.report.markdown import to_markdown
+from omnieval.report.pages import page_of
 from omnieval.report.reference import Reference, ReferenceTable, load_references
 from omnieval.report.tables import tables
 from omnieval.report.terminal import show
@@ -94,7 +95,7 @@ def test_nothing_answered_is_no_accuracy_and_not_zero(tmp_path: Path) -> None:
     report = reported(tmp_path / "run", ["server", "no_gold"])
     assert report.official.value is None
     assert report.strict.value == 0.0
-    assert "- (0/0)" in to_markdown(report)
+    assert "- (0/0)" in to_markdown(page_of(report))
 
 
 def test_latency_counts_answers_only_and_missing_is_missing(tmp_path: Path) -> None:
@@ -115,7 +116,7 @@ def test_references_stand_beside_the_run_or_say_why_not(tmp_path: Path) -> None:
     report = reported(tmp_path / "a", ["correct", "wrong"], table)
     assert [row.caveat for row in report.references] == [None, "measured with plan omnievalkit"]
     assert report.groups["type"][0].reference == (1, 2)
-    assert "50.00 % (1/2)" in to_markdown(report)
+    assert "50.00 % (1/2)" in to_markdown(page_of(report))
     another = reported(tmp_path / "b", ["correct"], table)
     assert another.references[0].caveat == "another data set (2 questions, here 1)"
     part = {"fingerprint": "f", "notes": [], "selected": 1, "rows": 2}
@@ -134,14 +135,14 @@ HOSTILE = "[red]x[/red] | <script>alert(1)</script>\n# head `code` **bold** \x1b
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
     notes = {"fingerprint": "f", "notes": [HOSTILE], "selected": 1, "rows": 1}
     report = reported(tmp_path / "run", ["correct"], dataset=notes, headline={"plan": HOSTILE})
-    markdown = to_markdown(report)
+    markdown = to_markdown(page_of(report))
     assert "<script>" not in markdown
     assert "\n# head" not in markdown
     assert len({line.count(" | ") for line in markdown.splitlines() if line.startswith("| type")}) <= 1
     from rich.console import Console
 
     out = io.StringIO()
-    show(report, Console(file=out, width=200, force_terminal=False))
+    show(page_of(report), Console(file=out, width=200, force_terminal=False))
     assert "[red]x[/red]" in out.getvalue()
     assert "\x1b[31m" not in out.getvalue()
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnieval.scoring.speech import aligned_words, average_wer, lenient_wer, official_wer
-from omnieval.scoring.speech.average import mean_interval
+from omnieval.stats import mean_interval
 
 WORDS = st.lists(st.sampled_from(["the", "cat", "sat", "on", "mat", "a"]), max_size=8).map(" ".join)
 

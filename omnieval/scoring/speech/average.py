@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from omnieval.scoring.speech.wer import WordErrors
+from omnieval.stats import mean_interval
 
 _HALF = 0.5
-_ROUNDS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +48,3 @@ def official_percent(rates: Sequence[float]) -> float | None:
     import numpy as np
 
     return round(float(np.mean(rates)) * 100, 3) if len(rates) else None
-
-
-def mean_interval(values: Sequence[float], *, seed: int = 0) -> tuple[float | None, float | None]:
-    """The 95 % percentile bootstrap interval of a mean (Efron 1979); (None, None) for fewer than 2 values."""
-    import numpy as np
-
-    if len(values) < 2:
-        return None, None
-    array = np.asarray(values, dtype=float)
-    draws = np.random.default_rng(seed).integers(0, len(array), (_ROUNDS, len(array)))
-    low, high = np.percentile(array[draws].mean(axis=1), [2.5, 97.5])
-    return float(low), float(high)

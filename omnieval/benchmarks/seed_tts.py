@@ -1,0 +1,203 @@
+"""Seed-TTS: say a text in the voice of a recording; scored by what is heard and by whose voice it is.
+
+Data layout (seed-tts-eval): `{en,zh}/meta.lst`, `zh/hardcase.lst`, `{en,zh}/prompt-wavs/`, `{en,zh}/wavs/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from omnieval.benchmarks import rows
+from omnieval.benchmarks.base import Dataset
+from omnieval.benchmarks.hub import local_folder
+from omnieval.benchmarks.seed_tts_list import ListLine, locate, read_list
+from omnieval.config import RecogniserConfig, RunConfig, SimilarityConfig, Strict
+from omnieval.errors import ConfigError, MediaError
+from omnieval.types import (
+    Failure,
+    Generation,
+    MediaPart,
+    MediaPlan,
+    Message,
+    PreparedMedia,
+    Request,
+    Sample,
+    SpeechTask,
+    TextPart,
+)
+
+# The backends that give recordings back need no voice to copy.
+_RECORDED = ("ground-truth", "recorded")
+
+
+class Settings(Strict):
+    """The recipe keys of Seed-TTS; `recipes/seed-tts-en.yaml` comments on each."""
+
+    language: Literal["en", "zh"] = "en"
+    utterances: str = "meta.lst"
+    variant: Literal["clone", "voice", "design"] = "clone"
+    voice: str | None = None
+    system_prompt: str | None = None
+    score: Literal["now", "later"] = "later"
+    recogniser: RecogniserConfig = RecogniserConfig()
+    similarity: SimilarityConfig = SimilarityConfig()
+
+
+class SeedTTS:
+    """The benchmark, configured; follows `omnieval.benchmarks.base.Benchmark`."""
+
+    Settings: type[Strict] = Settings
+    scoring: Literal["speech"] = "speech"
+    default_parser = "official"
+    group_keys: tuple[str, ...] = ()
+
+    def __init__(self, config: RunConfig) -> None:
+        assert isinstance(config.task, Settings)
+        self._config = config
+        self._task = config.task
+        if self._task.variant == "voice" and not self._task.voice:
+            raise ConfigError("variant voice needs the name of the voice: --set voice=NAME")
+
+    def headline(self) -> Mapping[str, str]:
+        task = self._task
+        named = {"voice": task.voice} if task.variant == "voice" and task.voice else {}
+        return {"language": task.language, "list": task.utterances, "variant": task.variant} | named
+
+    def load(self) -> Dataset:
+        if self._config.data is None:
+            raise ConfigError(
+                "seed-tts needs its data: give --data DIR (the folder with en/meta.lst and zh/meta.lst, or "
+                "seedtts_testset.tar), a list file itself, or --sample for the bundled sample"
+            )
+        task = self._task
+        data = local_folder(self._config.data, patterns=[f"{task.language}/**", "*.tar"])
+        found = read_list(locate(data, task.language, task.utterances))
+        taken: set[str] = set()
+        samples = tuple(
+            self._sample(line, row, found.path.parent, taken) for row, line in enumerate(found.lines)
+        )
+        return Dataset(root=found.path.parent, samples=samples, notes=(*found.notes, *self._missing(samples)))
+
+    def asks(self, sample: Sample) -> bool:
+        del sample
+        return True
+
+    def plan(self, sample: Sample) -> MediaPlan | None:
+        reference = self._reference(sample)
+        if reference is None:
+            return None
+        if not rows.first_file([reference]):
+            raise MediaError(
+                f"sample {sample.id}: no reference voice at {reference}; fetch the file, or run the rest as "
+                "it is",
+                kind="media_missing",
+            )
+        return MediaPlan(
+            video=None, audio=reference, frame_plan="none", max_frames=1, frames=False, segments=False
+        )
+
+    def pack(self, sample: Sample, media: PreparedMedia) -> Request:
+        del media  # the reference goes out as it is
+        task, config = self._task, self._config
+        reference = self._reference(sample)
+        system = (Message("system", (TextPart(task.system_prompt),)),) if task.system_prompt else ()
+        return Request(
+            sample_id=sample.id,
+            messages=(*system, Message("user", (TextPart(sample.question),))),
+            generation=Generation(**config.decode.model_dump()),
+            question=sample.question,
+            modalities=config.modalities,
+            extra_body={key: value for key, value in config.extra_body.items() if value is not None},
+            speech=SpeechTask(
+                text=sample.question,
+                language=task.language,
+                reference_audio=None if reference is None else MediaPart("audio", reference, "audio/wav"),
+                reference_text=None if reference is None else sample.details.get("prompt_text"),
+                voice=task.voice if task.variant == "voice" else None,
+                instructions=sample.details.get("voice") if task.variant == "design" else None,
+                recording=sample.media.get("recording") if config.backend == "ground-truth" else None,
+            ),
+        )
+
+    def media_folders(self, dataset: Dataset, cache: Path) -> list[Path]:
+        del cache
+        return [dataset.root]
+
+    def _reference(self, sample: Sample) -> Path | None:
+        """The voice to copy, where one is asked for."""
+        if self._task.variant != "clone" or self._config.backend in _RECORDED:
+            return None
+        return sample.media.get("reference")
+
+    def _sample(self, line: ListLine, row: int, folder: Path, taken: set[str]) -> Sample:
+        media: dict[str, Path] = {}
+        details: dict[str, str] = {}
+        if line.prompt_wav is not None:
+            media["reference"] = folder / line.prompt_wav
+        if line.prompt_text is not None:
+            details["prompt_text"] = line.prompt_text
+        if self._task.variant == "design":
+            details |= {"voice": line.fifth} if line.fifth else {}
+        else:
+            recording = folder / (line.fifth or f"wavs/{line.utterance}.wav")
+            media["recording"] = recording
+        problem = self._problem(line)
+        return Sample(
+            id=rows.unique_id(_file_name(line), taken),
+            benchmark="seed-tts",
+            question=line.text,
+            options=(),
+            gold=line.text or None,
+            groups={},
+            cluster=line.prompt_wav or line.utterance,
+            media=media,
+            row=row,
+            problem=None if problem is None else Failure("data", problem),
+            details=details,
+        )
+
+    def _problem(self, line: ListLine) -> str | None:
+        if line.problem is not None:
+            return line.problem
+        files = [line.prompt_wav, None if self._task.variant == "design" else line.fifth]
+        if any(_leaves_folder(name) for name in files if name):
+            return (
+                f"line {line.number} ({line.utterance}) names a file outside the list's folder; "
+                "use relative paths below it"
+            )
+        if self._config.backend in _RECORDED:
+            return None
+        if self._task.variant == "clone" and line.prompt_wav is None:
+            return f"line {line.number} ({line.utterance}) names no reference voice; take variant=voice"
+        if self._task.variant == "design" and not line.fifth:
+            return f"line {line.number} ({line.utterance}) describes no voice in a fifth field"
+        return None
+
+    def _missing(self, samples: tuple[Sample, ...]) -> list[str]:
+        """What is named but not there, said before the first request."""
+        wanted = "recording" if self._config.backend == "ground-truth" else "reference"
+        if self._task.variant != "clone" and wanted == "reference":
+            return []
+        missing = [
+            sample.id
+            for sample in samples
+            if sample.problem is None
+            and wanted in sample.media
+            and not rows.first_file([sample.media[wanted]])
+        ]
+        what = "ground-truth recordings" if wanted == "recording" else "reference voices"
+        return [f"{len(missing)} {what} are missing, of {rows.few(missing)}"] if missing else []
+
+
+def _leaves_folder(name: str) -> bool:
+    path = PurePosixPath(name)
+    return path.is_absolute() or ".." in path.parts or "\0" in name
+
+
+def _file_name(line: ListLine) -> str:
+    """The utterance's id where it can name a file, else a stand-in."""
+    if line.utterance and rows.unsafe_name(line.utterance) is None and line.utterance.isprintable():
+        return line.utterance[:120]
+    return f"line{line.number}"

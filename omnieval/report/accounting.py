@@ -1,0 +1,131 @@
+"""What every report has in common: of which run it is, every row of the data set counted, what failed."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from omnieval.runlog import PlannedSample, Run
+from omnieval.types import FAILURE_KINDS, Failure, Response, Score
+
+_SHOWN_IDS = 5
+_LABELS = {
+    "correct": "answered, correct",
+    "wrong": "answered, wrong",
+    "unparsed": "answered, no letter found (counts as wrong)",
+    "scored": "answered, heard by the recogniser",
+    "unscored": "answered, not heard by a recogniser yet",
+    "no_gold": "no usable answer in the data set",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """One line of the accounting."""
+
+    label: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRow:
+    """One kind of failure: how many, one message of them, the next step, and the first sample ids."""
+
+    kind: str
+    count: int
+    message: str
+    hint: str | None
+    sample_ids: tuple[str, ...]
+
+
+def identity(run: Run) -> dict[str, Any]:
+    """What identifies a run."""
+    info = run.info
+    return {
+        "directory": run.directory.name,
+        "recipe": run.config["recipe"],
+        "recipe_hash": info["recipe_hash"],
+        "benchmark": run.config["benchmark"],
+        "backend": run.config["backend"],
+        "model": info["server"].get("model") or run.config["model"],
+        "server_version": info["server"].get("version"),
+        "fingerprint": info["dataset"]["fingerprint"],
+        "started": info["started"],
+        "omnieval": info["versions"]["omnieval"],
+    }
+
+
+def accounting(scores: Iterable[Score], always: Collection[str] = ()) -> tuple[Count, ...]:
+    """Every score counted once. always: outcomes that are shown also where nothing has them."""
+    counts: Counter[str] = Counter()
+    for score in scores:
+        if score.outcome == "failed":
+            counts[f"failed: {score.failure_kind}"] += 1
+        elif score.outcome == "not_asked":
+            counts[f"not asked: {score.details['reason']}"] += 1
+        else:
+            counts[_LABELS[score.outcome]] += 1
+    kinds = [f"failed: {kind}" for kind in FAILURE_KINDS]
+    order = [*_LABELS.values(), *kinds, *sorted(label for label in counts if label.startswith("not asked"))]
+    shown = {_LABELS[outcome] for outcome in always} | set(counts)
+    other = sorted(set(counts) - set(order))
+    return tuple(Count(label, counts[label]) for label in [*order, *other] if label in shown)
+
+
+def failure_rows(
+    pairs: Iterable[tuple[PlannedSample, Score]], responses: Mapping[str, Response]
+) -> tuple[FailureRow, ...]:
+    by_kind: dict[str, list[tuple[str, Failure]]] = defaultdict(list)
+    for planned, score in pairs:
+        if score.outcome != "failed":
+            continue
+        failure = _failure(planned, score, responses)
+        by_kind[failure.kind].append((score.sample_id, failure))
+    order = [*FAILURE_KINDS, *sorted(set(by_kind) - set(FAILURE_KINDS))]
+    return tuple(
+        FailureRow(
+            kind,
+            len(by_kind[kind]),
+            by_kind[kind][0][1].message,
+            by_kind[kind][0][1].hint,
+            tuple(sample_id for sample_id, _ in by_kind[kind][:_SHOWN_IDS]),
+        )
+        for kind in order
+        if kind in by_kind
+    )
+
+
+def _failure(planned: PlannedSample, score: Score, responses: Mapping[str, Response]) -> Failure:
+    """Why a sample failed: its row, its scoring, or its last try."""
+    if planned.sample.problem is not None:
+        return planned.sample.problem
+    if score.details.get("message"):
+        return Failure(
+            score.failure_kind or "audio", score.details["message"], hint=score.details.get("hint")
+        )
+    failure = responses[score.sample_id].error
+    assert failure is not None
+    return failure
+
+
+def notes(run: Run, responses: Mapping[str, Response], scores: Sequence[Score]) -> tuple[str, ...]:
+    """What a reader must know of the data, the media and the answers, one sentence each."""
+    strangers = len(set(responses) - {score.sample_id for score in scores})
+    lines: list[str] = list(run.info["dataset"]["notes"])
+    if strangers:
+        lines.append(
+            f"responses.jsonl holds {strangers} samples that this run does not have; they are ignored"
+        )
+    mended: dict[str, set[str]] = defaultdict(set)
+    for event in run.events():
+        if event.get("event") == "media":
+            for note in event.get("notes", []):
+                mended[note].add(event["sample_id"])
+    for response in responses.values():
+        for note in response.notes:
+            mended[note].add(response.sample_id)
+    for note, samples in mended.items():
+        lines.append(f"{note} ({len(samples)} samples, for example {min(samples)})")
+    return tuple(lines)
