@@ -65,7 +65,8 @@ def prune(
     ],
     cache_dir: CacheDir = None,
 ) -> None:
-    """Shrink the cache. What was used within the last hour stays, since a run may be sending it."""
+    """Shrink the cache. What was used within the last hour stays, since a run may be sending it; media that
+    lay inside a table stay for a day."""
     from omnieval.media import cache_care
 
     most_bytes = _bytes(max_size)
@@ -74,7 +75,7 @@ def prune(
         f"removed {result.removed} entries ({_size(result.freed)}), kept {result.kept} ({_size(result.left)})"
     )
     if result.left > most_bytes:
-        typer.echo("what is left was used within the last hour")
+        typer.echo("what is left was used within the last hour (media of tables: within the last day)")
 
 
 def _folder(cache_dir: Path | None) -> Path:

@@ -41,7 +41,9 @@ def table_of(content: Any, path: Path, split: str | None) -> tuple[list[Any], li
     notes: list[str] = []
     if isinstance(content, dict):
         if not content or not all(isinstance(part, list) for part in content.values()):
-            raise DataError(f"{path}: expected a list of rows, or splits that are lists of rows")
+            raise DataError(
+                f"{path}: expected a list of rows, or splits that are lists of rows; fetch the file again"
+            )
         if split is not None and split not in content:
             raise ConfigError(f"{path}: no split {split!r}{suggest(split, content)}")
         names = [split] if split is not None else list(content)
@@ -52,9 +54,11 @@ def table_of(content: Any, path: Path, split: str | None) -> tuple[list[Any], li
     elif split is not None:
         raise ConfigError(f"{path}: split={split!r} was asked for, but the file is a plain list of rows")
     if not isinstance(content, list):
-        raise DataError(f"{path}: expected a list of rows, found {type(content).__name__}")
+        raise DataError(
+            f"{path}: expected a list of rows, found {type(content).__name__}; fetch the file again"
+        )
     if not content:
-        raise DataError(f"{path}: the file holds no rows; fetch the data set again")
+        raise rows.no_rows(path)
     return content, notes
 
 
@@ -67,7 +71,7 @@ def sample_of(row: Any, number: int, videos: Path, taken: set[str]) -> Sample:
     problem = _row_problem(number, video_id, question, options)
     return Sample(
         id=rows.sample_id(
-            video_id if rows.unsafe_name(video_id) is None else f"row{number}", question, options, taken
+            video_id if rows.unsafe_name(video_id) is None else f"row{number + 1}", question, options, taken
         ),
         benchmark="daily-omni",
         question=question,
@@ -80,7 +84,7 @@ def sample_of(row: Any, number: int, videos: Path, taken: set[str]) -> Sample:
             "parent category": rows.text(row, "content_parent_category") or "unknown",
             "fine category": rows.text(row, "content_fine_category") or "unknown",
         },
-        cluster=video_id or f"row{number}",
+        cluster=video_id or f"row{number + 1}",
         media={} if problem else _media(videos, video_id),
         row=number,
         problem=problem,
@@ -100,7 +104,7 @@ def _row_problem(number: int, video_id: str, question: str, options: tuple[str, 
     else:
         return None
     return Failure(
-        "data", f"row {number} of the question file {what}", hint="mend the row or fetch the file again"
+        "data", f"row {number + 1} of the question file {what}", hint="mend the row or fetch the file again"
     )
 
 
@@ -119,9 +123,11 @@ def missing_media_notes(samples: tuple[Sample, ...], input_mode: str) -> list[st
     silent = [name for name, media in clusters.items() if "audio" not in media and "video" in media]
     notes = []
     if missing:
+        have = "has" if len(missing) == 1 else "have"
         notes.append(
-            f"{len(missing)} of {len(clusters)} videos have no file, for example {rows.few(missing)}"
+            f"{len(missing)} of {len(clusters)} videos {have} no file, for example {rows.few(missing)}"
         )
     if silent and input_mode != "visual":
-        notes.append(f"{len(silent)} videos have no WAV of their own; the video file's own sound is used")
+        have = rows.counted(len(silent), "video has no WAV of its", "videos have no WAV of their")
+        notes.append(f"{have} own; the video file's own sound is used")
     return notes

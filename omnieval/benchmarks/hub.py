@@ -27,6 +27,22 @@ def hub_id(data: Path) -> str | None:
     return name
 
 
+def snapshot_of(folder: Path) -> Path:
+    """The newest snapshot where the folder is a data set in the hub's cache, else the folder."""
+    snapshots = [path for path in folder.glob("snapshots/*") if path.is_dir()]
+    return max(snapshots, key=lambda path: path.stat().st_mtime, default=folder)
+
+
+def blobs_of(folder: Path) -> Path | None:
+    """Where the files of a snapshot of the hub's cache really lie, since they are links in it; None for any
+    other folder."""
+    for place in (folder, *folder.parents):
+        if place.parent.name == "snapshots":
+            blobs = place.parent.parent / "blobs"
+            return blobs if blobs.is_dir() else None
+    return None
+
+
 def local_folder(data: Path, *, patterns: Sequence[str]) -> Path:
     """The path itself, or for a hub id the folder that its files were fetched into (once, resumable, with
     the hub library's own settings for mirrors and offline use).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,13 @@ from typing import Any, Literal
 from pydantic import Field
 
 from omnieval.benchmarks import rows
+from omnieval.benchmarks.hub import blobs_of
 from omnieval.config import Strict
 from omnieval.errors import DataError
+from omnieval.media.embedded import write_embedded
+from omnieval.media.source import is_there
 from omnieval.parsing import gold_letter, lettered
 from omnieval.parsing.options import LETTERS
-from omnieval.runlog.files import replace_file
 from omnieval.types import Failure, Sample
 
 # Column names that data sets use, in order of preference; OmniEvalKit's are among them.
@@ -95,8 +97,9 @@ class Layout:
         unused = [name for name in known if name not in used]
         if not bare or not unused:
             return []
+        are = "is" if len(bare) == 1 else "are"
         return [
-            f"{len(bare)} of {len(samples)} rows are asked without media; columns that are not used: "
+            f"{len(bare)} of {len(samples)} rows {are} asked without media; columns that are not used: "
             f"{rows.few(unused, 8)} (columns.images, columns.audio and columns.video name others)"
         ]
 
@@ -122,12 +125,14 @@ class Layout:
 
 class SampleMaker:
     """Makes the samples of one table. media_root: the folder that media paths start from and must not
-    leave; embedded: where media that lie in the table itself are written, once, by their content."""
+    leave, but for links into the store of the hub's cache; cache: where media that lie in the table itself
+    are written, once, by their content."""
 
-    def __init__(self, layout: Layout, *, media_root: Path, embedded: Path, answers: AnswerKind) -> None:
+    def __init__(self, layout: Layout, *, media_root: Path, cache: Path, answers: AnswerKind) -> None:
         self._layout = layout
-        self._media_root = media_root.resolve()
-        self._embedded = embedded
+        self._media_root = _real(media_root)
+        self._blobs = blobs_of(self._media_root)
+        self._cache = cache
         self._answers = answers
         self._taken: set[str] = set()
         self.disagreeing: list[str] = []
@@ -143,7 +148,7 @@ class SampleMaker:
         media, problem = self._media(row, number)
         problem = _problem(row, number, question, options) or problem
         given = rows.text(row, *layout.columns["id"]) if layout.columns["id"] else ""
-        cluster = self._cluster(row, media) or given or f"row{number}"
+        cluster = self._cluster(row, media) or given or f"row{number + 1}"
         if given.isprintable() and 0 < len(given) <= 80:
             sample_id = rows.unique_id(given, self._taken)
         else:
@@ -217,7 +222,7 @@ class SampleMaker:
                 media[role] = self._path(value)
             except ValueError as error:
                 hint = "mend the row, or set media_root to the folder that holds all media"
-                return {}, Failure("data", f"row {number}: {role} {error}", hint=hint)
+                return {}, Failure("data", f"row {number + 1}: {role} {error}", hint=hint)
         return media, None
 
     def _media_values(self, row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -230,35 +235,37 @@ class SampleMaker:
     def _path(self, value: Any) -> Path:
         """Raises ValueError that says why the value names no file that may be read."""
         if isinstance(value, Mapping):
-            if value.get("bytes"):
-                return self._written(bytes(value["bytes"]), str(value.get("path") or ""))
+            content = value.get("bytes")
+            if content:
+                if not isinstance(content, bytes | bytearray):
+                    raise ValueError(
+                        f"has bytes of the type {type(content).__name__}, expected them as parquet holds them"
+                    )
+                return self._written(bytes(content), str(value.get("path") or ""))
             value = value.get("path")
         if not isinstance(value, str):
             raise ValueError(f"is a {type(value).__name__}, expected a path")
         if re.match(r"[a-z][a-z0-9+.-]+://", value):
             raise ValueError(f"is the address {value[:80]!r}; fetch the file first")
         path = (self._media_root / value).absolute()
-        if "\0" in value or not path.resolve().is_relative_to(self._media_root):
+        places = [self._media_root, *([self._blobs] if self._blobs else [])]
+        if "\0" in value or not any(_real(path).is_relative_to(place) for place in places):
             raise ValueError(f"{value[:80]!r} lies outside {self._media_root}")
         return path
 
     def _written(self, content: bytes, name: str) -> Path:
         suffix = PurePosixPath(name).suffix.lower()
         suffix = suffix if re.fullmatch(r"\.[a-z0-9]{1,8}", suffix) else _suffix_of(content)
-        path = self._embedded / f"{hashlib.sha256(content).hexdigest()[:24]}{suffix}"
-        if not path.is_file() or path.stat().st_size != len(content):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(path, [content])
-        return path
+        return write_embedded(self._cache, content, suffix)
 
 
 def data_notes(maker: SampleMaker, samples: Sequence[Sample], given: Sequence[str]) -> list[str]:
     """What a reader must know of the data."""
     notes = []
     if maker.disagreeing:
+        disagree = rows.counted(len(maker.disagreeing), "row whose", "rows whose")
         notes.append(
-            f"{len(maker.disagreeing)} rows whose answer letter and answer text disagree; not asked: "
-            f"{rows.few(maker.disagreeing)}"
+            f"{disagree} answer letter and answer text disagree; not asked: {rows.few(maker.disagreeing)}"
         )
     if maker.one_based:
         notes.append(
@@ -268,22 +275,23 @@ def data_notes(maker: SampleMaker, samples: Sequence[Sample], given: Sequence[st
     twice = {name for name in given if name and given.count(name) > 1} if len(given) < 20_000 else set()
     if twice:
         notes.append(f"ids that come more than once, each asked and counted: {rows.few(twice)}")
-    missing = sorted(
-        {
-            path.name
-            for s in samples
-            for path in s.media.values()
-            if ".zip" not in str(path) and not path.is_file()
-        }
-    )
+    missing = {path for sample in samples for path in sample.media.values()}
+    missing = {path for path in missing if not is_there(path)}
     if missing:
-        notes.append(f"{len(missing)} media files are not there, for example {rows.few(missing)}")
+        are = rows.counted(len(missing), "media file is", "media files are")
+        notes.append(f"{are} not there, for example {rows.few(path.name for path in missing)}")
     broken = [sample.id for sample in samples if sample.problem is not None]
     if broken:
-        notes.append(f"{len(broken)} rows cannot be asked and are counted as failed: {rows.few(broken)}")
+        cannot = rows.counted(len(broken), "row cannot be asked and is", "rows cannot be asked and are")
+        notes.append(f"{cannot} counted as failed: {rows.few(broken)}")
     disagreeing = set(maker.disagreeing)
     rest = [sample for sample in samples if sample.id not in disagreeing]
-    return [*notes, *rows.duplicate_notes(samples), *rows.no_gold_notes(rest)]
+    return [
+        *notes,
+        *rows.duplicate_notes(samples),
+        *rows.same_option_notes(samples),
+        *rows.no_gold_notes(rest),
+    ]
 
 
 def _problem(row: Mapping[str, Any], number: int, question: str, options: tuple[str, ...]) -> Failure | None:
@@ -302,7 +310,7 @@ def _problem(row: Mapping[str, Any], number: int, question: str, options: tuple[
         what = "has options that share a label"
     else:
         return None
-    return Failure("data", f"row {number} {what}", hint="mend the row, or name the right column")
+    return Failure("data", f"row {number + 1} {what}", hint="mend the row, or name the right column")
 
 
 def _option_columns(known: Sequence[str]) -> tuple[str, ...]:
@@ -325,6 +333,11 @@ def _is_empty(value: Any) -> bool:
         or (isinstance(value, str) and not value.strip())
         or (isinstance(value, float) and value != value)
     )
+
+
+def _real(path: Path) -> Path:
+    """The path without links; unlike `Path.resolve` also where they lead in a circle."""
+    return Path(os.path.realpath(path))
 
 
 def _short(cluster: str) -> str:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
+from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
 from omnieval.errors import DataError
-from omnieval.media.archives import members
+from omnieval.media.source import listed
 
 VIDEO_SUFFIXES = frozenset({".mp4", ".mkv", ".webm", ".avi", ".mov"})
 
 
 class MediaIndex:
     """Files by the name without suffix. A plain file comes before one in an archive, and of several the
-    first by path counts; `repeated` names those that were there twice. A file in an archive has a path as
-    if the archive were a folder (see `omnieval.media.source`). notes: archives that cannot be used.
+    first by path counts; `repeated` names those that were there twice, as plain files or in archives. A file
+    in an archive has a path as if the archive were a folder (see `omnieval.media.source`). notes: archives
+    that cannot be used.
     """
 
     def __init__(self, root: Path, suffixes: Collection[str], *, archives: str = "*.zip") -> None:
-        """archives: pattern of archive names to look into."""
+        """archives: pattern of archive names to look into, in any case."""
         self.notes: list[str] = []
         self.repeated: set[str] = set()
         self._paths: dict[str, Path] = {}
@@ -27,8 +29,9 @@ class MediaIndex:
         for path in plain:
             if path.suffix.lower() in suffixes:
                 self._add(path.stem, path)
+        self._plain = frozenset(self._paths)
         for path in plain:
-            if PurePosixPath(path.name).match(archives):
+            if fnmatch(path.name.lower(), archives):
                 self._look_into(path, suffixes)
 
     def find(self, name: str) -> Path | None:
@@ -40,14 +43,14 @@ class MediaIndex:
 
     def _look_into(self, archive: Path, suffixes: Collection[str]) -> None:
         try:
-            found = members(archive)
+            found = listed(archive)
         except DataError as error:
             self.notes.append(str(error))
             return
         for member in found:
             inside = PurePosixPath(member.name)
-            if inside.suffix.lower() in suffixes and inside.stem not in self._paths:
-                self._paths[inside.stem] = archive / member.name
+            if inside.suffix.lower() in suffixes and inside.stem not in self._plain:
+                self._add(inside.stem, archive / member.name)
 
     def _add(self, name: str, path: Path) -> None:
         if name in self._paths:

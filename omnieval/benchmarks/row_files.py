@@ -5,16 +5,60 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from omnieval.benchmarks import rows
-from omnieval.errors import DataError
+from omnieval.errors import ConfigError, DataError
 
 SUFFIXES = (".parquet", ".jsonl", ".json", ".csv", ".tsv")
+# Files that stand beside the rows of a hub's data set.
+_METADATA = frozenset({"dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json"})
+# A part of one split, as a hub names it: test-00000-of-00001.parquet, with or without a hash.
+_PART = re.compile(r"(.+)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?\.parquet")
 # One field of a CSV may be long (a question with its context), but not without end.
 _LONGEST_FIELD = 2**24
+
+
+def row_files(folder: Path, split: str | None) -> list[Path]:
+    """The files of a folder that hold the rows: lying in it, or in its folder `data`; the parts of one split
+    where they are named as a hub names them. What tells of the data set and holds no rows is passed over.
+
+    split: which one; None takes `test`, or the only one. Raises DataError, ConfigError when the files are
+    several.
+    """
+    for place in (folder, folder / "data"):
+        files = sorted(
+            path
+            for path in place.glob("*")
+            if path.suffix.lower() in SUFFIXES and path.name not in _METADATA and path.is_file()
+        )
+        if files and all(_PART.fullmatch(path.name) for path in files):
+            files = _of_split(folder, files, split)
+        if len(files) > 1 and {path.suffix.lower() for path in files} != {".parquet"}:
+            names = ", ".join(path.name for path in files[:8])
+            raise ConfigError(f"{folder}: holds several files ({names}); name one with --data")
+        if files:
+            return files
+    raise DataError(
+        f"{folder}: no file with rows in it or in its folder data; expected one of {', '.join(SUFFIXES)}; "
+        "name it with --data"
+    )
+
+
+def _of_split(folder: Path, files: Sequence[Path], split: str | None) -> list[Path]:
+    by_split: dict[str, list[Path]] = {}
+    for path in files:
+        match = _PART.fullmatch(path.name)
+        by_split.setdefault(match.group(1) if match else "", []).append(path)
+    if split is None:
+        split = "test" if "test" in by_split else next(iter(by_split)) if len(by_split) == 1 else None
+    if split not in by_split:
+        wanted = f"no split {split!r}" if split else "several splits"
+        raise ConfigError(f"{folder}: {wanted}; set split to one of {', '.join(by_split)}")
+    return by_split[split]
 
 
 def read_rows(path: Path, *, columns: Sequence[str] | None = None) -> list[Any]:
@@ -32,7 +76,10 @@ def read_rows(path: Path, *, columns: Sequence[str] | None = None) -> list[Any]:
             lists = [value for value in content.values() if isinstance(value, list)]
             content = lists[0] if len(lists) == 1 else content
         if not isinstance(content, list):
-            raise DataError(f"{path}: expected a list of rows, found {type(content).__name__}")
+            raise DataError(
+                f"{path}: expected a list of rows, found {_kind(content)}; put the rows into a list, or "
+                "one a line into a .jsonl file"
+            )
         return content
     if suffix == ".jsonl":
         return _json_lines(path)
@@ -73,12 +120,20 @@ def _json_lines(path: Path) -> list[Any]:
         if line.strip():
             try:
                 found.append(json.loads(line))
-            except json.JSONDecodeError as error:
+            except (ValueError, RecursionError) as error:
                 raise DataError(
-                    f"{path}: line {number} is not JSON ({error.msg} at column {error.colno}); "
+                    f"{path}: line {number} is {rows.json_problem(error)}; "
                     "mend the line, or fetch the file again"
                 ) from error
     return found
+
+
+def _kind(content: Any) -> str:
+    """What a JSON file holds instead of a list."""
+    if not isinstance(content, dict):
+        return type(content).__name__
+    lists = [str(key) for key, value in content.items() if isinstance(value, list)]
+    return f"several lists ({', '.join(lists[:8])})" if lists else "a mapping without one"
 
 
 def _csv(path: Path, delimiter: str) -> list[Any]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from omnieval.errors import DataError
-from omnieval.parsing import well_formed
+from omnieval.parsing import lettered, well_formed
 from omnieval.types import Sample
 
 
@@ -22,7 +22,10 @@ def read_text(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from error
+        raise DataError(
+            f"{path}: not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8, for example "
+            f"with `iconv -f GB18030 -t UTF-8`"
+        ) from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
     if not text.strip():
@@ -40,6 +43,17 @@ def read_json(path: Path) -> Any:
             f"{path}: not valid JSON, line {error.lineno} column {error.colno}: {error.msg}; "
             "fetch the file again"
         ) from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: {json_problem(error)}; mend it, or fetch the file again") from error
+
+
+def json_problem(error: ValueError | RecursionError) -> str:
+    """Why text cannot be read as JSON, in words."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON ({error.msg} at column {error.colno})"
+    if isinstance(error, RecursionError):
+        return "JSON that is nested too deep"
+    return "JSON with a number of too many digits"
 
 
 def first_file(candidates: Iterable[Path]) -> Path | None:
@@ -136,6 +150,11 @@ def _by_label(value: Mapping[Any, Any]) -> list[str | None]:
     return [None if by_letter[x] is None else f"{x}. {by_letter[x]}" for x in letters]
 
 
+def counted(count: int, one: str, many: str) -> str:
+    """`1 row is`, `2 rows are`."""
+    return f"{count} {one if count == 1 else many}"
+
+
 def few(names: Iterable[str], shown: int = 5) -> str:
     """The first names, and how many more there are."""
     ordered = sorted(names)
@@ -148,11 +167,17 @@ def require(table: Sequence[Any], path: Path, names: Sequence[str]) -> None:
     columns = {str(key) for row in table[:100] if isinstance(row, Mapping) for key in row}
     missing = [name for name in names if name not in columns]
     if not table:
-        raise DataError(f"{path}: the file holds no rows; fetch the data set again")
+        raise no_rows(path)
     if missing:
         raise DataError(
-            f"{path}: expected the columns {', '.join(names)}, found {', '.join(sorted(columns))}"
+            f"{path}: expected the columns {', '.join(names)}, found {', '.join(sorted(columns)) or 'none'}; "
+            "fetch the data set again"
         )
+
+
+def no_rows(path: Path) -> DataError:
+    """What to say of a file without rows."""
+    return DataError(f"{path}: the file holds no rows; fetch the data set again, or name another with --data")
 
 
 def no_gold_notes(samples: Sequence[Sample]) -> list[str]:
@@ -160,7 +185,23 @@ def no_gold_notes(samples: Sequence[Sample]) -> list[str]:
     ids = [sample.id for sample in samples if sample.gold is None and sample.problem is None]
     if not ids:
         return []
-    return [f"{len(ids)} rows have an answer that names none of their options; not asked: {few(ids)}"]
+    what = counted(
+        len(ids), "row has an answer that names none of its", "rows have an answer that names none of their"
+    )
+    return [f"{what} options; not asked: {few(ids)}"]
+
+
+def same_option_notes(samples: Sequence[Sample]) -> list[str]:
+    """Questions of which two options say the same, so that more than one letter may be right."""
+    ids = [
+        sample.id
+        for sample in samples
+        if sample.problem is None and len(set(texts := [*lettered(sample.options).values()])) < len(texts)
+    ]
+    if not ids:
+        return []
+    what = counted(len(ids), "row has options of the same text", "rows have options of the same text")
+    return [f"{what}, of which only the letter of the answer counts as right: {few(ids)}"]
 
 
 def duplicate_notes(samples: Sequence[Sample]) -> list[str]:
@@ -174,7 +215,8 @@ def duplicate_notes(samples: Sequence[Sample]) -> list[str]:
         return []
     extra = sum(len(letters) - 1 for letters in repeated.values())
     named = few({cluster for cluster, _, _ in repeated})
-    notes = [f"{extra} rows repeat another row; each is asked and counted (videos: {named})"]
+    repeats = counted(extra, "row repeats", "rows repeat")
+    notes = [f"{repeats} another row; each is asked and counted (videos: {named})"]
     conflicting = {cluster for (cluster, _, _), letters in repeated.items() if len(set(letters)) > 1}
     if conflicting:
         notes.append(

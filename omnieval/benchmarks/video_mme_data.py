@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from omnieval.benchmarks import rows
+from omnieval.benchmarks.hub import snapshot_of
 from omnieval.benchmarks.media_index import VIDEO_SUFFIXES, MediaIndex
 from omnieval.errors import DataError
 from omnieval.parsing import gold_letter
@@ -30,19 +31,16 @@ def locate(data: Path) -> tuple[Path, list[Path]]:
         return (data.parent.parent if data.parent.name == "videomme" else data.parent), [data]
     if not data.is_dir():
         raise DataError(f"{data}: no such folder; --data names the folder with the parquet and the videos")
-    root = _snapshot(data)
+    root = snapshot_of(data)
     for folder in (root / "videomme", root, root / "data"):
         files = sorted(folder.glob("test*.parquet")) or sorted(folder.glob("*.parquet"))
         if files:
             return root, files
     found = ", ".join(sorted(path.name for path in root.iterdir())[:8]) or "nothing"
-    raise DataError(f"{root}: expected videomme/test-00000-of-00001.parquet, found {found}")
-
-
-def _snapshot(folder: Path) -> Path:
-    """The newest snapshot where the folder is a data set in the hub's cache, else the folder."""
-    snapshots = [path for path in folder.glob("snapshots/*") if path.is_dir()]
-    return max(snapshots, key=lambda path: path.stat().st_mtime, default=folder)
+    raise DataError(
+        f"{root}: expected videomme/test-00000-of-00001.parquet, found {found}; fetch it, or name "
+        "it with --data"
+    )
 
 
 class VideoMMEFiles:
@@ -73,7 +71,7 @@ def sample_of(row: Any, number: int, files: VideoMMEFiles, taken: set[str]) -> S
     if question_id.isprintable() and 0 < len(question_id) <= 80:
         sample_id = rows.unique_id(question_id, taken)
     else:
-        sample_id = rows.sample_id(video or f"row{number}", question, options, taken)
+        sample_id = rows.sample_id(video or f"row{number + 1}", question, options, taken)
     return Sample(
         id=sample_id,
         benchmark="video-mme",
@@ -81,7 +79,7 @@ def sample_of(row: Any, number: int, files: VideoMMEFiles, taken: set[str]) -> S
         options=options,
         gold=gold_letter(rows.text(row, "answer"), options),
         groups={name: rows.text(row, key) or "unknown" for name, key in _GROUPS.items()},
-        cluster=video or f"row{number}",
+        cluster=video or f"row{number + 1}",
         media={} if problem else files.media(video),
         row=number,
         problem=problem,
@@ -102,7 +100,7 @@ def _problem(number: int, video: str, question: str, options: Sequence[str]) -> 
         what = f"(video {video}) has an empty option"
     else:
         return None
-    return Failure("data", f"row {number} of the question table {what}", hint="fetch the data set again")
+    return Failure("data", f"row {number + 1} of the question table {what}", hint="fetch the data set again")
 
 
 def data_notes(samples: Sequence[Sample], files: VideoMMEFiles, given_ids: Sequence[str]) -> list[str]:
@@ -113,20 +111,27 @@ def data_notes(samples: Sequence[Sample], files: VideoMMEFiles, given_ids: Seque
     missing = sorted(name for name, found in media.items() if "video" not in found)
     if missing:
         questions = sum("video" not in sample.media for sample in asked)
-        notes.append(
-            f"{len(missing)} of {len(media)} videos have no file ({questions} questions fail), for example "
-            f"{rows.few(missing)}"
-        )
+        fail = rows.counted(questions, "question fails", "questions fail")
+        notes.append(_without("file", missing, len(media), f" ({fail})"))
     if files.subtitles is not None:
         without = sorted(name for name, found in media.items() if "subtitles" not in found)
         if without:
-            notes.append(
-                f"{len(without)} of {len(media)} videos have no subtitles, for example {rows.few(without)}"
-            )
-    twice = sorted(name for name in media if name in files.videos.repeated)
-    if twice:
-        notes.append(f"videos with several files, of which the first by path is used: {rows.few(twice)}")
+            notes.append(_without("subtitles", without, len(media)))
+    for what, index in (("videos", files.videos), ("subtitles", files.subtitles)):
+        twice = sorted(name for name in media if index is not None and name in index.repeated)
+        if twice:
+            notes.append(f"{what} with several files, of which the first by path is used: {rows.few(twice)}")
     repeated = sorted(name for name, count in Counter(given_ids).items() if count > 1 and name)
     if repeated:
         notes.append(f"question ids that come more than once, each asked and counted: {rows.few(repeated)}")
-    return [*notes, *rows.duplicate_notes(samples), *rows.no_gold_notes(samples)]
+    return [
+        *notes,
+        *rows.duplicate_notes(samples),
+        *rows.same_option_notes(samples),
+        *rows.no_gold_notes(samples),
+    ]
+
+
+def _without(what: str, names: Sequence[str], videos: int, more: str = "") -> str:
+    have = "has" if len(names) == 1 else "have"
+    return f"{len(names)} of {videos} videos {have} no {what}{more}, for example {rows.few(names)}"

@@ -13,6 +13,7 @@ from omnieval.config import RunConfig
 from omnieval.errors import MediaError
 from omnieval.media.cache import MediaCache
 from omnieval.media.prepare import find_prepared
+from omnieval.media.source import archived
 from omnieval.media.worker import names, read_answer, request_line
 from omnieval.types import MediaPlan, PreparedMedia
 
@@ -73,7 +74,10 @@ class MediaWorkers:
             self._free.put_nowait(None)
             raise
         self._free.put_nowait(process)
-        return read_answer(line)
+        media = read_answer(line)
+        for path in filter(None, (plan.video, plan.audio)):
+            archived(path)  # raises when the worker read another archive than the one that was listed
+        return media
 
     async def close(self) -> None:
         """End the processes, also those that are still at work, and start no more."""

@@ -2,8 +2,9 @@
 
 Layout: `{root}/v1/{first two digits of the key}/{key}/` holds `manifest.json` beside the files that it
 lists with size, SHA-256, MIME type and timestamp. An entry is written in `{root}/v1/tmp` and renamed into
-place, so that a directory under its key is complete; reading checks every file's size against the manifest
-and never decodes or hashes. Several processes, also on several machines, may share one root.
+place, so that a directory under its key is complete. Reading never decodes: a process that first reads an
+entry compares every file's SHA-256 with the manifest (about 1 ms for 1 MB), and its size each time after.
+Several processes, also on several machines, may share one root.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ LAYOUT = "v1"
 MANIFEST = "manifest.json"
 _EDGE_BYTES = 64 * 1024
 _STALE_S = 24 * 3600
-_USE_MARK_S = 60
+USE_MARK_S = 60
 
 
 def default_cache_dir() -> Path:
@@ -70,17 +71,16 @@ class EntryWriter:
     def add(self, role: str, suffix: str, mime: str, content: bytes, timestamp: float | None = None) -> None:
         """Write the next file of a role (`frame-0007.jpg`)."""
         path = self._next(role, suffix)
-        with _storage_errors(self._root):
+        with storage_errors(self._root):
             path.write_bytes(content)
         self._record(path, role, mime, len(content), hashlib.sha256(content).hexdigest(), timestamp)
 
     def add_file(self, role: str, suffix: str, mime: str, source: Path) -> None:
         """Copy a file that may be large. Raises StorageError when the copy cannot be written."""
         path = self._next(role, suffix)
-        with _storage_errors(self._root):
+        with storage_errors(self._root):
             shutil.copyfile(source, path)
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = sha256_of(path)
             size = path.stat().st_size
         self._record(path, role, mime, size, digest, None)
 
@@ -98,7 +98,7 @@ class EntryWriter:
         """Write the manifest, which makes the entry readable."""
         manifest = {"layout": LAYOUT, "key": key, **description, "notes": self.notes, "files": self._files}
         text = json.dumps(manifest, indent=1, ensure_ascii=False)
-        with _storage_errors(self._root):
+        with storage_errors(self._root):
             (self._folder / MANIFEST).write_text(text, encoding="utf-8")
 
 
@@ -112,7 +112,8 @@ class MediaCache:
         """tidy: remove what killed processes left behind."""
         self.root = root.absolute()
         self._temporary = self.root / LAYOUT / "tmp"
-        with _storage_errors(self.root):
+        self._whole: set[str] = set()  # keys whose files had their content when they were first read
+        with storage_errors(self.root):
             self._temporary.mkdir(parents=True, exist_ok=True)
             if tidy:
                 self._remove_stale()
@@ -120,8 +121,9 @@ class MediaCache:
     def get(self, key: str) -> Entry | None:
         """The entry of a key, or None when there is none that verifies."""
         place = self._place(key)
-        entry = _read(place, key)
+        entry = _read(place, key, hashing=key not in self._whole)
         if entry is not None:
+            self._whole.add(key)
             _mark_used(place)
         return entry
 
@@ -141,7 +143,7 @@ class MediaCache:
             writer = EntryWriter(folder, self.root)
             make(writer)
             writer.finish(key, description)
-            with _storage_errors(self.root):
+            with storage_errors(self.root):
                 self._move_into_place(folder, place, key)
         entry = _read(place, key)
         if entry is None:
@@ -159,7 +161,7 @@ class MediaCache:
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
-                if _read(place, key) is not None:
+                if _read(place, key, hashing=True) is not None:
                     return  # another process was first
                 damaged = self._temporary / f"{_owner()}-{uuid4().hex}"
                 with contextlib.suppress(FileNotFoundError):
@@ -175,7 +177,7 @@ class MediaCache:
     @contextlib.contextmanager
     def _temporary_folder(self) -> Iterator[Path]:
         folder = self._temporary / f"{_owner()}-{uuid4().hex}"
-        with _storage_errors(self.root):
+        with storage_errors(self.root):
             folder.mkdir(parents=True)
         try:
             yield folder
@@ -188,6 +190,12 @@ class MediaCache:
             with contextlib.suppress(FileNotFoundError):  # its owner was quicker
                 if _is_stale(folder):
                     shutil.rmtree(folder, ignore_errors=True)
+
+
+def sha256_of(path: Path) -> str:
+    """The hash of a file's content, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def entry_key(description: Mapping[str, Any]) -> str:
@@ -218,8 +226,8 @@ def source_identity(path: Path) -> dict[str, Any]:
     return {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256_of_edges": digest.hexdigest()}
 
 
-def _read(place: Path, key: str) -> Entry | None:
-    """The entry in a folder, or None when there is none that verifies."""
+def _read(place: Path, key: str, *, hashing: bool = False) -> Entry | None:
+    """The entry in a folder, or None when there is none that verifies: by size, or by content too."""
     try:
         manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
         if manifest["layout"] != LAYOUT or manifest["key"] != key:
@@ -228,6 +236,8 @@ def _read(place: Path, key: str) -> Entry | None:
         for file in manifest["files"]:
             path = place / file["name"]
             if path.stat().st_size != file["size"]:
+                return None
+            if hashing and sha256_of(path) != file["sha256"]:
                 return None
             cached = CachedFile(path, file["mime"], file["sha256"], file["timestamp"])
             files.setdefault(file["role"], []).append(cached)
@@ -240,12 +250,13 @@ def _mark_used(place: Path) -> None:
     """The manifest's modification time is when the entry was last used; a read-only cache keeps none."""
     manifest = place / MANIFEST
     with contextlib.suppress(OSError):
-        if time.time() - manifest.stat().st_mtime > _USE_MARK_S:
+        if time.time() - manifest.stat().st_mtime > USE_MARK_S:
             os.utime(manifest)
 
 
 @contextlib.contextmanager
-def _storage_errors(root: Path) -> Iterator[None]:
+def storage_errors(root: Path) -> Iterator[None]:
+    """OSError inside the block as a StorageError that names the cache and the next step."""
     try:
         yield
     except OSError as error:

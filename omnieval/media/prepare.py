@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
+import mimetypes
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -56,6 +57,21 @@ def prepare_media(plan: MediaPlan, cache: MediaCache) -> PreparedMedia:
             _make(plain, writer)
 
     return _prepared(cache.get_or_make(key, description | made_with, make))
+
+
+def carried_file(path: Path, cache: MediaCache) -> Path:
+    """The file itself, for a request that carries it as it is; of one that lies in an archive a copy in the
+    cache, made once. Raises MediaError, StorageError."""
+    if archived(path) is None:
+        return path
+    description = {"sources": {"file": source_identity(path)}, "settings": {"carried": True}}
+
+    def make(writer: EntryWriter) -> None:
+        with cache.scratch() as scratch, plain_file(path, scratch) as plain:
+            mime = mimetypes.guess_type(plain.name)[0] or "application/octet-stream"
+            writer.add_file("file", plain.suffix, mime, plain)
+
+    return cache.get_or_make(entry_key(description), description, make).files["file"][0].path
 
 
 def find_prepared(plan: MediaPlan, cache: MediaCache) -> PreparedMedia | None:

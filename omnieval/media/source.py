@@ -1,8 +1,13 @@
-"""Media files that lie in a zip archive: named as if the archive were a folder, taken out when needed."""
+"""Media files that lie in a zip archive: named as if the archive were a folder, taken out when needed.
+
+An archive must stay what it was when a run first looked into it: two samples of one run never meet two
+versions of it.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -10,19 +15,47 @@ from pathlib import Path, PurePosixPath
 from omnieval.errors import DataError, MediaError
 from omnieval.media.archives import Member, extract, members, read_member
 
+# Size and time of every archive as it was first seen since the run began.
+_first_seen: dict[Path, tuple[int, int]] = {}
+
+
+def begin_anew() -> None:
+    """A new run begins in this process: archives may have changed since the last one."""
+    _first_seen.clear()
+
+
+def listed(archive: Path) -> list[Member]:
+    """The members of an archive; from now on it must stay as it is. Raises DataError."""
+    return list(_by_name(archive).values())
+
+
+def is_there(path: Path) -> bool:
+    """Whether a media file is there, plain or in an archive that can be used; for any name."""
+    try:
+        return archived(path) is not None or os.path.isfile(path)  # noqa: PTH113 - never raises
+    except MediaError:
+        return False
+
 
 def archived(path: Path) -> Member | None:
     """The archive's member that a path such as `videos.zip/data/v1.mp4` names; None for a plain path.
 
-    Raises MediaError when the archive cannot be used or has no such member.
+    Raises MediaError when the archive cannot be used, was replaced since the run began, or has no such
+    member.
     """
     if ".zip" not in str(path).lower():
         return None
     for parent in path.parents:
-        if parent.suffix.lower() == ".zip" and parent.is_file():
-            found = _by_name(parent).get(path.relative_to(parent).as_posix())
+        if parent.suffix.lower() == ".zip" and os.path.isfile(parent):  # noqa: PTH113 - never raises
+            try:
+                found = _by_name(parent).get(path.relative_to(parent).as_posix())
+            except DataError as error:
+                raise MediaError(str(error)) from error
             if found is None:
-                raise MediaError(f"{path}: the archive has no such member", kind="media_missing")
+                raise MediaError(
+                    f"{path}: the archive has no such member; mend the name, or fetch the archive again",
+                    kind="media_missing",
+                )
             return found
     return None
 
@@ -65,11 +98,16 @@ def read_small_file(path: Path) -> bytes:
 
 
 def _by_name(archive: Path) -> dict[str, Member]:
-    status = archive.stat()
     try:
-        return _members(archive, status.st_size, status.st_mtime_ns)
-    except DataError as error:
-        raise MediaError(str(error)) from error
+        status = archive.stat()
+    except OSError as error:
+        raise DataError(f"{archive}: cannot be read: {error.strerror or error}; fetch it again") from error
+    now = (status.st_size, status.st_mtime_ns)
+    if _first_seen.setdefault(archive.absolute(), now) != now:
+        raise DataError(
+            f"{archive}: the archive changed since the run began; let it be complete, then start a new run"
+        )
+    return _members(archive, *now)
 
 
 @lru_cache(maxsize=64)

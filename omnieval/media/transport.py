@@ -120,7 +120,7 @@ class FileServer:
         """The URL of a part; the same file always gets the same one."""
         path = part.path.resolve()
         encoded = base64.urlsafe_b64encode(os.fsencode(path)).decode("ascii")
-        return f"{self.base_url}/{_signature(self._secret, encoded)}/{encoded}{quote(path.suffix)}"
+        return f"{self.base_url}/{_signature(self._secret, encoded)}/{encoded}{quote(part.path.suffix)}"
 
     def __enter__(self) -> FileServer:
         self._thread.start()
@@ -183,7 +183,8 @@ def _handler(secret: bytes) -> type[BaseHTTPRequestHandler]:
                 start, end = _range(self.headers.get("Range"), size)
                 partial = (start, end) != (0, size)
                 self.send_response(206 if partial else 200)
-                mime = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+                # The file itself may have no suffix, where a link to it has one.
+                mime = mimetypes.guess_type(urlsplit(self.path).path)[0] or "application/octet-stream"
                 self.send_header("Content-Type", mime)
                 self.send_header("Accept-Ranges", "bytes")
                 self.send_header("Content-Length", str(end - start))

@@ -82,7 +82,7 @@ def test_damaged_media_cost_their_own_questions_and_the_rows_add_up(
     messages = [line["error"]["message"] for line in by_sample.values() if line["error"]]
     for path in (empty, truncated, text, empty_wav):
         assert any(str(path) in message for message in messages), path
-    assert any("1 videos have no WAV" in note for note in content["notes"])
+    assert any("1 video has no WAV" in note for note in content["notes"])
 
 
 def test_a_video_without_any_sound_fails_under_all_and_is_asked_under_visual(

@@ -134,7 +134,7 @@ def test_a_row_that_cannot_be_asked_is_a_sample_with_a_problem(row: Any, words: 
     assert problem is not None
     assert problem.kind == "data"
     assert words in problem.message
-    assert "row 0" in problem.message
+    assert "row 1 " in problem.message
     assert dataset.samples[0].media == {}
     assert dataset.samples[1].problem is None
 

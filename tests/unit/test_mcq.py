@@ -179,7 +179,7 @@ def test_labels_out_of_order_leave_a_bare_letter_without_meaning(tmp_path: Path)
     row = {"question": "?", "options": ["A. red", "C. green", "D. blue"], "answer": "C"}
     _, dataset, (sample,) = loaded(write(tmp_path, "q.jsonl", [row]))
     assert sample.gold is None
-    assert "names none of their options" in dataset.notes[0]
+    assert "names none of its options" in dataset.notes[0]
     (by_text,) = loaded(write(tmp_path, "r.jsonl", [row | {"answer": "C. green"}]))[2]
     assert by_text.gold == "B"
 
@@ -280,7 +280,7 @@ def test_paths_that_leave_the_media_root_are_a_fault_of_the_row(value: Any, tmp_
     assert sample.problem is not None
     assert sample.problem.kind == "data"
     assert sample.media == {}
-    assert "1 rows cannot be asked" in dataset.notes[0]
+    assert "1 row cannot be asked" in dataset.notes[0]
 
 
 def test_another_media_root_and_a_link_out_of_it(tmp_path: Path) -> None:
@@ -323,16 +323,16 @@ def test_what_is_wrong_with_a_set_is_counted_and_named(tmp_path: Path) -> None:
     assert counts["no usable answer in the data set"] == 2
     notes = "\n".join(report.notes)
     assert "answer letter and answer text disagree; not asked: disagree" in notes
-    assert "names none of their options; not asked: outside" in notes
+    assert "names none of its options; not asked: outside" in notes
     assert "ids that come more than once, each asked and counted: twice" in notes
-    assert "1 media files are not there, for example nowhere.wav" in notes
+    assert "1 media file is not there, for example nowhere.wav" in notes
     assert "3 rows cannot be asked and are counted as failed" in notes
 
 
 def test_media_that_no_column_is_known_to_hold_are_noticed(tmp_path: Path) -> None:
     row = {"question": "?", "options": ["x", "y"], "answer": "A", "pic": "i.png", "level": 3}
     (note,) = loaded(write(tmp_path, "q.jsonl", [row]))[1].notes
-    assert "1 of 1 rows are asked without media; columns that are not used: level, pic" in note
+    assert "1 of 1 rows is asked without media; columns that are not used: level, pic" in note
     Image.new("RGB", (8, 8)).save(tmp_path / "i.png")
     assert loaded(tmp_path / "q.jsonl", columns__images="pic")[1].notes == ()
 
@@ -340,7 +340,7 @@ def test_media_that_no_column_is_known_to_hold_are_noticed(tmp_path: Path) -> No
 def test_a_set_of_which_nothing_can_be_judged_is_an_error(tmp_path: Path) -> None:
     row = {"question": "?", "options": ["x", "y"], "answer": "nothing of these"}
     with pytest.raises(
-        DataError, match=r"none of the 1 selected rows can be asked and judged; 1 rows have an answer"
+        DataError, match=r"none of the 1 selected rows can be asked and judged; 1 row has an answer"
     ):
         api.run("mcq", data=write(tmp_path, "q.jsonl", [row]), backend="chance", out=tmp_path / "run")
 

@@ -187,7 +187,7 @@ def test_subtitles_come_before_the_question(in_archive: bool, clip: bytes, tmp_p
     at_frames = text_of(packed(data, tmp_path / "cache", subtitles=True, subtitle_lines="frames"))
     assert at_frames == "This video's subtitles are listed below:\nHello there\ngood bye\n" + plain
     benchmark, dataset, (_, without) = loaded(data, subtitles=True)
-    assert dataset.notes == ("1 of 2 videos have no subtitles, for example w",)
+    assert dataset.notes == ("1 of 2 videos has no subtitles, for example w",)
     assert text_of(benchmark.pack(without, prepare_media(benchmark.plan(without), MediaCache(tmp_path / "cache")))).startswith("Carefully")  # type: ignore[arg-type]  # fmt: skip
 
 
@@ -245,10 +245,10 @@ def test_what_is_wrong_with_a_data_set_is_counted_and_named(clip: bytes, tmp_pat
     assert counts["failed: media_missing"] == 1
     assert counts["no usable answer in the data set"] == 1
     notes = "\n".join(report.notes)
-    assert "1 of 2 videos have no file (1 questions fail), for example missing" in notes
+    assert "1 of 2 videos has no file (1 question fails), for example missing" in notes
     assert "broken.zip: not a whole zip archive" in notes
     assert "question ids that come more than once, each asked and counted: v-1" in notes
-    assert "1 rows have an answer that names none of their options; not asked: v-2" in notes
+    assert "1 row has an answer that names none of its options; not asked: v-2" in notes
     (missing,) = (failure for failure in report.failures if failure.kind == "media_missing")
     assert "expected missing.mp4" in missing.message
 

@@ -168,3 +168,16 @@ def test_every_setting_and_the_content_of_the_source_are_part_of_the_key(tmp_pat
     assert len(set(seen)) == len(seen)
     moved = video.rename(tmp_path / "another name.mp4")
     assert place(replace(plan, video=moved)) == seen[-1]
+
+
+def test_damage_that_keeps_the_size_is_found_when_a_process_first_reads_an_entry(tmp_path: Path) -> None:
+    def make(writer: EntryWriter) -> None:
+        writer.add("frame", ".jpg", "image/jpeg", b"x" * 1000)
+
+    entry = MediaCache(tmp_path).get_or_make("ab" * 32, {}, make)
+    (file,) = entry.files["frame"]
+    file.path.write_bytes(b"y" * 1000)
+    again = MediaCache(tmp_path)
+    assert again.get("ab" * 32) is None
+    again.get_or_make("ab" * 32, {}, make)
+    assert file.path.read_bytes() == b"x" * 1000

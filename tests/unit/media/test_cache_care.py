@@ -11,6 +11,7 @@ import pytest
 
 from omnieval.media.cache import MediaCache
 from omnieval.media.cache_care import damaged, entries, prune, remove
+from omnieval.media.embedded import write_embedded
 from tests.command import omnieval
 
 KEYS = [f"{i:02x}" * 32 for i in range(5)]
@@ -103,3 +104,20 @@ def test_the_commands(cache: MediaCache) -> None:
     wrong = omnieval("cache", "prune", "--max-size", "lots", *where)
     assert wrong.returncode == 2
     assert "20GB" in wrong.stderr
+
+
+def test_media_that_lay_in_a_table_are_counted_and_stay_for_a_day(cache: MediaCache) -> None:
+    for content, hours in ((b"a" * 3000, 2), (b"b" * 4000, 30)):
+        path = write_embedded(cache.root, content, ".png")
+        used = time.time() - hours * 3600
+        os.utime(path, (used, used))
+    assert "7 entries" in omnieval("cache", "info", "--cache-dir", str(cache.root)).stdout
+    assert list(damaged(cache)) == []
+    result = prune(cache, most_bytes=0)
+    assert (result.removed, result.kept, result.left) == (6, 1, 3000)
+    write_embedded(cache.root, b"a" * 3000, ".png")
+    (kept,) = entries(cache)
+    assert time.time() - kept.used < 60
+    kept.folder.write_bytes(b"c" * 3000)
+    (found,) = damaged(cache)
+    assert "other content" in found.reason
