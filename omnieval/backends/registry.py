@@ -9,6 +9,9 @@ BACKENDS = Registry(
     group="omnieval.backends",
     builtin={
         "openai-chat": "omnieval.backends.openai_chat:create",
+        "openai-speech": "omnieval.backends.openai_speech:create",
+        "ground-truth": "omnieval.backends.recorded:create_ground_truth",
+        "recorded": "omnieval.backends.recorded:create_recorded",
         "embedded": "omnieval.backends.embedded:create",
         "chance": "omnieval.backends.chance:create",
     },

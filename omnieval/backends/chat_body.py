@@ -1,0 +1,52 @@
+"""The body of a chat completions request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from omnieval.backends.speech_fields import speech_fields
+from omnieval.types import JsonDict, MediaPart, Part, Request, TextPart
+
+
+def chat_body(
+    request: Request, model: str, media_url: Callable[[MediaPart], str], *, stream: bool = True
+) -> JsonDict:
+    """The JSON body of a request, parts in their order; `extra_body` is merged last."""
+    options = request.generation
+    optional = {
+        "temperature": options.temperature,
+        "top_p": options.top_p,
+        "top_k": options.top_k,
+        "repetition_penalty": options.repetition_penalty,
+        "seed": options.seed,
+    }
+    usage = {"stream_options": {"include_usage": True, "continuous_usage_stats": True}}
+    return {
+        "model": model,
+        "messages": [
+            {"role": message.role, "content": [_content(part, media_url) for part in message.parts]}
+            for message in request.messages
+        ],
+        "max_tokens": options.max_tokens,
+        **{key: value for key, value in optional.items() if value is not None},
+        "modalities": list(request.modalities),
+        **_constraint(request),
+        **(speech_fields(request.speech, media_url) if request.speech else {}),
+        "stream": stream,
+        **(usage if stream else {}),
+        **request.extra_body,
+    }
+
+
+def _constraint(request: Request) -> JsonDict:
+    """vLLM's and vLLM-Omni's way to allow nothing but one of the options' letters."""
+    if request.generation.constrain is None or not request.options:
+        return {}
+    return {"structured_outputs": {"choice": list(request.options)}}
+
+
+def _content(part: Part, media_url: Callable[[MediaPart], str]) -> JsonDict:
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": part.text}
+    kind = f"{part.kind}_url"
+    return {"type": kind, kind: {"url": media_url(part)}}

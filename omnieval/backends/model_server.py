@@ -1,0 +1,228 @@
+"""One OpenAI-compatible server over HTTP: the client, its limits of time, and what it says of itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from omnieval.backends import faults
+from omnieval.backends.base import BackendContext
+from omnieval.backends.body import Body, encoded
+from omnieval.backends.failed import FailedTry
+from omnieval.config import RunConfig, suggest
+from omnieval.errors import BackendError, ConfigError
+from omnieval.types import Failure, JsonDict, MediaPart, MediaUrl, Request, ServerFacts
+
+if TYPE_CHECKING:
+    import httpx
+
+_CHECK_S = 30.0
+# Reading and encoding media for more requests at once would only fill memory.
+_ENCODED_AT_ONCE = 2
+
+BuildBody = Callable[[Callable[[MediaPart], str]], Mapping[str, Any]]
+
+
+class ModelServer:
+    """What the backends for such servers have in common. Raises ConfigError without a base URL.
+
+    model: the configured one, or the only one that the server has, once `check` has asked.
+    """
+
+    def __init__(self, backend: str, config: RunConfig, context: BackendContext) -> None:
+        import httpx
+
+        from omnieval.media.transport import is_local
+
+        if config.base_url is None:
+            raise ConfigError(f"the backend {backend} needs --base-url, for example http://127.0.0.1:8000/v1")
+        if context.media_url is None:
+            raise ConfigError(f"the backend {backend} needs a transport for media")
+        self.model = config.model
+        self.secret = context.api_key
+        self.timeouts = config.timeouts
+        self._backend = backend
+        self._base_url = config.base_url
+        self._media_url: MediaUrl = context.media_url
+        self._encoding = asyncio.Semaphore(_ENCODED_AT_ONCE)
+        limit = config.concurrency + 4
+        self._client = httpx.AsyncClient(
+            timeout=httpx.Timeout(None, connect=self.timeouts.connect_s),
+            limits=httpx.Limits(max_connections=limit, max_keepalive_connections=limit),
+            headers={"Authorization": f"Bearer {self.secret}"} if self.secret else {},
+            trust_env=not is_local(self._base_url),  # a proxy of the environment cannot reach this machine
+        )
+
+    async def check(self) -> ServerFacts:
+        """Ask for the list of models. Raises BackendError when no run is possible, with the next step.
+
+        Without a configured model, the only one that the server has is taken.
+        """
+        listed = await self._get_models()
+        names = [str(entry.get("id")) for entry in listed]
+        if self.model is None:
+            if len(names) != 1:
+                raise BackendError(f"{self._base_url} serves {len(names)} models, give --model: {names}")
+            self.model = names[0]
+        if self.model not in names:
+            raise BackendError(f"{self._base_url} has no model {self.model!r}{suggest(self.model, names)}")
+        entry = listed[names.index(self.model)]
+        length = entry.get("max_model_len")
+        return ServerFacts(
+            backend=self._backend,
+            model=self.model,
+            max_model_len=length if isinstance(length, int) else None,
+            version=await self._get_version(),
+            details={"base_url": self._base_url},
+        )
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def body(self, request: Request, build: BuildBody) -> Body:
+        """The encoded body of a request. Raises FailedTry when a media file cannot be read."""
+        parts = [part for message in request.messages for part in message.parts]
+        if request.speech is not None:
+            parts += [request.speech.reference_audio] if request.speech.reference_audio else []
+        if not any(isinstance(part, MediaPart) for part in parts):
+            return self._encoded(request, build)
+        async with self._encoding:
+            return await asyncio.to_thread(self._encoded, request, build)
+
+    @contextlib.asynccontextmanager
+    async def answer(
+        self, path: str, body: Body, *, accept: str, finished: Callable[[], bool]
+    ) -> AsyncIterator[httpx.Response]:
+        """Post the body; the answer with status 200, its content still to be read.
+
+        path: below the base URL. accept: kind of content. finished: asked when the connection breaks; a
+        complete answer is kept. Raises FailedTry for anything else.
+        """
+        import httpx
+
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": accept,
+            "Content-Length": str(body.length),
+        }
+        url = f"{self._base_url}/{path}"
+        call = self._client.build_request("POST", url, content=body.stream(), headers=headers)
+        response: httpx.Response | None = None
+        try:
+            response = await self.first(self._client.send(call, stream=True))
+            if response.status_code != 200:
+                raise FailedTry(await self._refusal(response))
+            yield response
+        except httpx.HTTPError as error:
+            if not finished():
+                raise FailedTry(_broken(error, began=response is not None)) from error
+        finally:
+            if response is not None:
+                await response.aclose()
+
+    async def first(self, step: Any) -> Any:
+        """The result of a step that waits for the answer to begin. Raises FailedTry at the limit."""
+        limit_s = self.timeouts.first_token_s
+        return await _within(
+            step, limit_s, timeout_failure("before the first token", limit_s, "first_token_s")
+        )
+
+    async def next(self, step: Any) -> Any:
+        """The result of a step that waits for the next chunk. Raises FailedTry at the limit."""
+        limit_s = self.timeouts.between_chunks_s
+        return await _within(
+            step, limit_s, timeout_failure("between two chunks", limit_s, "between_chunks_s")
+        )
+
+    def redacted(self, text: str) -> str:
+        """The text without the key."""
+        return faults.redact(text, self.secret)
+
+    def refused(self, error: Any) -> FailedTry:
+        """An error object in the place of an answer, or amid one."""
+        return FailedTry(faults.classify(None, faults.message_in(error), secret=self.secret))
+
+    def _encoded(self, request: Request, build: BuildBody) -> Body:
+        try:
+            return encoded(build, self._media_url)
+        except OSError as error:
+            message = f"sample {request.sample_id}: a prepared media file cannot be read: {error}"
+            raise FailedTry(
+                Failure("media", message, hint="a file was changed or removed; resume the run")
+            ) from error
+
+    async def _refusal(self, response: httpx.Response) -> Failure:
+        body = await self.first(response.aread())
+        retry_after = response.headers.get("retry-after")
+        message = faults.message_of(body)
+        return faults.classify(response.status_code, message, retry_after=retry_after, secret=self.secret)
+
+    async def _get_models(self) -> list[JsonDict]:
+        import httpx
+
+        url = f"{self._base_url}/models"
+        try:
+            response = await self._client.get(url, timeout=_CHECK_S)
+        except httpx.HTTPError as error:
+            failure = _broken(error, began=False)
+            raise BackendError(
+                f"{url}: {failure.message}; is the server up, and the address right?"
+            ) from error
+        if response.status_code != 200:
+            message = faults.message_of(response.content)
+            failure = faults.classify(response.status_code, message, secret=self.secret)
+            hint = failure.hint or "check --base-url"
+            raise BackendError(f"{url}: {failure.message} ({hint})")
+        try:
+            entries = response.json()["data"]
+            return [dict(entry) for entry in entries]
+        except (ValueError, KeyError, TypeError) as error:
+            found = faults.shorten(faults.message_of(response.content))
+            raise BackendError(
+                f"{url}: expected a list of models, found {found}; is this an OpenAI-compatible server?"
+            ) from error
+
+    async def _get_version(self) -> str | None:
+        import httpx
+
+        try:
+            response = await self._client.get(
+                self._base_url.removesuffix("/v1") + "/version", timeout=_CHECK_S
+            )
+            version = response.json().get("version") if response.status_code == 200 else None
+        except (httpx.HTTPError, ValueError, AttributeError):
+            return None
+        return str(version) if version is not None else None
+
+
+def timeout_failure(what: str, limit_s: float, key: str) -> Failure:
+    """No answer within a limit. what: which time it was, for the reader. key: of the configuration."""
+    message = f"no answer in time: more than {limit_s:g} s {what}"
+    return Failure(
+        "timeout", message, retryable=True, hint=f"raise timeouts.{key} if the server is only slow"
+    )
+
+
+async def _within(step: Any, limit_s: float, failure: Failure) -> Any:
+    try:
+        async with asyncio.timeout(limit_s):
+            return await step
+    except TimeoutError:
+        raise FailedTry(failure) from None
+
+
+def _broken(error: httpx.HTTPError, *, began: bool) -> Failure:
+    """A transport error: nothing answers, or the answer broke off."""
+    import httpx
+
+    reason = str(error) or type(error).__name__
+    if isinstance(error, httpx.DecodingError):
+        return Failure("protocol", f"the answer cannot be decompressed: {reason}", retryable=True)
+    if isinstance(error, httpx.ConnectTimeout):
+        return Failure("timeout", "no connection in time", retryable=True, hint="is the server up?")
+    if began:
+        hint = "the server died or a proxy cut the connection; look at their logs"
+        return Failure("server", f"the answer broke off: {reason}", retryable=True, hint=hint)
+    return Failure("connection", f"no connection: {reason}", retryable=True, hint="is the server up?")

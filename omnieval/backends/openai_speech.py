@@ -1,0 +1,175 @@
+"""`/v1/audio/speech` over HTTP: vLLM-Omni and other servers that turn a text into sound.
+
+The sound is asked for as raw samples while they are made; a WAV, or events with base64 inside, are
+understood whatever was asked for. The end of the HTTP body is the proof that a raw answer is whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from omnieval.backends import faults
+from omnieval.backends.base import BackendContext
+from omnieval.backends.body import Body
+from omnieval.backends.failed import FailedTry
+from omnieval.backends.model_server import ModelServer, timeout_failure
+from omnieval.backends.speech_answer import SpeechAnswer, text_failure
+from omnieval.backends.speech_fields import speech_fields
+from omnieval.backends.spoken import Spoken
+from omnieval.backends.sse import EventTooLargeError, event_data
+from omnieval.config import RunConfig
+from omnieval.types import (
+    Capabilities,
+    Failure,
+    Generation,
+    JsonDict,
+    MediaPart,
+    Request,
+    Response,
+    ServerFacts,
+    SpeechTask,
+)
+
+if TYPE_CHECKING:
+    import httpx
+
+_TEXT_TYPES = ("text/", "application/json", "application/problem+json", "application/xml")
+_UNFRAMED = (
+    "the server does not mark the end of its answers, so that a cut one cannot be told from a whole one"
+)
+
+
+def create(config: RunConfig, context: BackendContext) -> OpenAISpeech:
+    """The backend `openai-speech`. Raises ConfigError without a base URL."""
+    return OpenAISpeech(config, context)
+
+
+def speech_body(
+    task: SpeechTask,
+    generation: Generation,
+    model: str,
+    media_url: Callable[[MediaPart], str],
+    *,
+    stream: bool = True,
+) -> JsonDict:
+    """The JSON body of a request, without `extra_body`. `max_new_tokens` is the limit of sound tokens here;
+    decoding options for text are not sent."""
+    form: JsonDict = {"stream": False, "response_format": "wav"}
+    if stream:
+        form = {"stream": True, "stream_format": "audio", "response_format": "pcm"}
+    return {
+        "model": model,
+        "input": task.text,
+        **speech_fields(task, media_url),
+        "max_new_tokens": generation.max_tokens,
+        **({} if generation.seed is None else {"seed": generation.seed}),
+        **form,
+    }
+
+
+class OpenAISpeech:
+    """One server. Follows `omnieval.types.Backend`."""
+
+    capabilities = Capabilities(needs_transport=True)
+
+    def __init__(self, config: RunConfig, context: BackendContext) -> None:
+        self._server = ModelServer("openai-speech", config, context)
+        self._stream = config.stream
+        self._pcm = config.pcm
+
+    async def check(self) -> ServerFacts:
+        """Raises BackendError when no run is possible."""
+        return await self._server.check()
+
+    async def generate(self, request: Request) -> Response:
+        task = request.speech
+        if task is None:
+            message = f"sample {request.sample_id}: no text to be said; use the backend openai-chat"
+            return Response(request.sample_id, error=Failure("data", message))
+        answer = SpeechAnswer(request.sample_id, Spoken(self._pcm), in_pieces=self._stream)
+        limit_s = self._server.timeouts.total_s
+        model = self._server.model or ""
+        try:
+            body = await self._server.body(
+                request,
+                lambda url: {
+                    **speech_body(task, request.generation, model, url, stream=self._stream),
+                    **request.extra_body,
+                },
+            )
+            answer.begin()
+            async with asyncio.timeout(limit_s):
+                await self._ask(body, answer)
+        except FailedTry as failed:
+            return answer.response(failed.failure)
+        except TimeoutError:
+            return answer.response(timeout_failure("in all", limit_s, "total_s"))
+        return answer.response(answer.problem())
+
+    async def close(self) -> None:
+        await self._server.close()
+
+    async def _ask(self, body: Body, answer: SpeechAnswer) -> None:
+        async with self._server.answer(
+            "audio/speech", body, accept="*/*", finished=lambda: answer.finished
+        ) as response:
+            kind = response.headers.get("content-type", "")
+            answer.take_headers(kind, response.headers)
+            if kind.startswith("text/event-stream"):
+                await self._read_events(response, answer)
+            elif kind.startswith(_TEXT_TYPES):
+                await self._read_text(response, kind)
+            else:
+                await self._read_sound(response, answer)
+
+    async def _read_sound(self, response: httpx.Response, answer: SpeechAnswer) -> None:
+        if not {"content-length", "transfer-encoding"} & set(response.headers):
+            answer.note(_UNFRAMED)
+        pieces = response.aiter_bytes()
+        while True:
+            wait = self._server.next if answer.began else self._server.first
+            data = await wait(anext(pieces, None))
+            if data is None:
+                break
+            answer.add(data)
+        answer.end(self._server.secret)
+
+    async def _read_events(self, response: httpx.Response, answer: SpeechAnswer) -> None:
+        events = event_data(response.aiter_bytes())
+        while not answer.finished:
+            wait = self._server.next if answer.began else self._server.first
+            try:
+                data = await wait(anext(events, None))
+            except EventTooLargeError as error:
+                raise FailedTry(Failure("protocol", str(error))) from error
+            if data is None:
+                return
+            if data.strip() == "[DONE]":
+                answer.end_events()
+                return
+            answer.add_event(self._event(data))
+
+    async def _read_text(self, response: httpx.Response, kind: str) -> None:
+        """An answer that does not even claim to be sound."""
+        body = await self._server.first(response.aread())
+        failure = text_failure(body, self._server.secret)
+        if failure is None:
+            message = f"expected sound, found {kind}: {faults.shorten(faults.message_of(body))}"
+            hint = "something else than a model server answers there; check --base-url and proxies"
+            failure = Failure("protocol", self._server.redacted(message), hint=hint)
+        raise FailedTry(failure)
+
+    def _event(self, data: str) -> JsonDict:
+        try:
+            event = json.loads(data)
+        except ValueError:
+            event = None
+        if not isinstance(event, Mapping):
+            message = f"expected a JSON object in the event, found: {faults.shorten(data)}"
+            raise FailedTry(Failure("protocol", self._server.redacted(message), retryable=True))
+        if event.get("error") or event.get("type") == "error":
+            raise self._server.refused(event)
+        return dict(event)
