@@ -241,7 +241,11 @@ def report(
     if json_:
         import json
 
-        typer.echo(json.dumps(loaded.report(), indent=2, ensure_ascii=False))
+        from omnieval.parsing import visible
+
+        text = json.dumps(loaded.report(), indent=2, ensure_ascii=False)
+        # Escaped where a terminal could be steered; as JSON it is the same.
+        typer.echo("".join(c if c == visible(c) else json.dumps(c)[1:-1] for c in text))
     elif markdown:
         typer.echo(to_markdown(page_of(api.load_report(loaded))), nl=False)
     else:
@@ -292,7 +296,9 @@ def main() -> NoReturn:
     try:
         app()
     except OmnievalError as error:
-        typer.echo(f"error: {error}", err=True)
+        from omnieval.parsing import visible
+
+        typer.echo(visible(f"error: {error}"), err=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)
@@ -305,6 +311,7 @@ def main() -> NoReturn:
 
 def _conclude(execution: Execution, console: Console) -> None:
     from omnieval import api
+    from omnieval.parsing import visible
 
     directory = execution.run.directory
     report = api.load_report(execution.run)
@@ -315,7 +322,8 @@ def _conclude(execution: Execution, console: Console) -> None:
     failure = execution.end.failure
     if failure is not None:
         hint = f" ({failure.hint})" if failure.hint else ""
-        typer.echo(f"error: stopped, since this would fail every question: {failure.message}{hint}", err=True)
+        stopped = f"error: stopped, since this would fail every question: {failure.message}{hint}"
+        typer.echo(visible(stopped), err=True)
     typer.echo(f"to continue: omnieval run --resume {directory}", err=True)
     sys.exit(1 if failure is None else 4)
 

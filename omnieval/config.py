@@ -10,8 +10,9 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -25,9 +26,9 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Strict(BaseModel):
-    """A frozen pydantic model that refuses unknown keys."""
+    """A frozen pydantic model that refuses unknown keys, and numbers that JSON cannot hold."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class DecodeConfig(Strict):
@@ -255,8 +256,8 @@ def load_recipe(path: Path) -> dict[str, Any]:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot read the recipe: {error.strerror or error}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not valid YAML: {error}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: not valid YAML: {error}; mend the recipe") from error
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise ConfigError(f"{path}: a recipe is a mapping of keys to values, found {type(values).__name__}")
     return values
@@ -269,8 +270,9 @@ def parse_assignment(text: str) -> tuple[str, Any]:
         raise ConfigError(f"--set {text!r}: expected key=value, for example --set max_frames=32")
     try:
         return key.strip(), yaml.safe_load(value)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"--set {text!r}: the value is not valid YAML: {error}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        shown = text if len(text) <= 80 else f"{text[:77]}..."
+        raise ConfigError(f"--set {shown!r}: the value is not valid YAML: {error}") from error
 
 
 def assign(values: dict[str, Any], dotted_key: str, value: Any) -> None:
@@ -308,6 +310,8 @@ def resolve(
             values[key] = path
     for key, value in overrides:
         assign(values, key, value)
+    for key, number in _infinite(values):
+        raise ConfigError(f"configuration key {key!r}: expected a finite number, found {number}")
     benchmark = values.get("benchmark")
     if not isinstance(benchmark, str):
         raise ConfigError("the recipe names no benchmark; add a line such as `benchmark: daily-omni`")
@@ -339,6 +343,11 @@ def differences(stored: Mapping[str, Any], current: Mapping[str, Any]) -> list[s
     return lines
 
 
+def counted(count: int, one: str, many: str) -> str:
+    """`1 row is`, `2 rows are`: a number with the words that go with it."""
+    return f"{count} {one if count == 1 else many}"
+
+
 def suggest(word: str, known: Iterable[str]) -> str:
     """` (did you mean 'x'?)` when a known name is near, else the known names."""
     names = sorted(known)
@@ -346,6 +355,21 @@ def suggest(word: str, known: Iterable[str]) -> str:
     if near:
         return f" (did you mean {near[0]!r}?)"
     return f" (known: {', '.join(names)})" if names else ""
+
+
+def _infinite(values: Any, place: str = "") -> Iterator[tuple[str, float]]:
+    """(dotted key, value) of every number at any depth that is infinite or none."""
+    if isinstance(values, float) and not math.isfinite(values):
+        yield place, values
+    children = (
+        values.items()
+        if isinstance(values, Mapping)
+        else enumerate(values)
+        if isinstance(values, list | tuple)
+        else ()
+    )
+    for key, value in children:
+        yield from _infinite(value, f"{place}.{key}" if place else str(key))
 
 
 def _unknown_key(key: str, known: Iterable[str]) -> str:

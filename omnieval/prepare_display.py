@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from omnieval.config import counted
 from omnieval.engine.fill import Filled
 from omnieval.parsing import visible
 
@@ -16,8 +17,10 @@ def show_filled(filled: Filled, console: Console) -> None:
     failed = len(filled.failures)
     lost = sum(failure.samples for failure in filled.failures)
     lines = [
-        f"{filled.samples} questions, {filled.ready + failed} sets of media: "
-        f"{filled.ready} ready ({filled.before} of them before), {failed} failed (for {lost} questions)"
+        f"{counted(filled.samples, 'question', 'questions')}, "
+        f"{counted(filled.ready + failed, 'set', 'sets')} of media: "
+        f"{filled.ready} ready ({filled.before} of them before), {failed} failed "
+        f"(for {counted(lost, 'question', 'questions')})"
     ]
     lines += [f"failed: {failure.kind}: {failure.message}" for failure in filled.failures]
     lines += [f"note: {cluster}: {note}" for cluster, note in filled.notes]

@@ -199,7 +199,7 @@ class Request:
     question and options (letter -> text, without labels) repeat what the text part says, for backends
     that choose among options themselves; the right answer is never here. speech: what is to be said, where
     the answer is a sound. extra_body: further fields for the root of an HTTP body, e.g.
-    `mm_processor_kwargs`.
+    `mm_processor_kwargs`. notes: what had to be mended or assumed to make it, one sentence each.
     """
 
     sample_id: str
@@ -210,6 +210,7 @@ class Request:
     modalities: tuple[str, ...] = ("text",)
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     speech: SpeechTask | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

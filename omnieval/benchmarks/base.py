@@ -112,7 +112,11 @@ def suggest_near(word: str, known: Iterable[str]) -> str:
 def _check_filter(samples: Sequence[Sample], key: str, value: str) -> None:
     keys = {name for sample in samples for name in sample.groups}
     if key not in keys:
-        raise ConfigError(f"unknown filter key {key!r}{suggest(key, keys)}")
+        known = (
+            f"filter by one of {', '.join(sorted(keys))}" if keys else "no row of this data set has a group"
+        )
+        near = suggest(key, keys)
+        raise ConfigError(f"unknown filter key {key!r}{near if near.startswith(' (did') else ''}; {known}")
     values = {sample.groups[key] for sample in samples if key in sample.groups}
     if value not in values:
         raise ConfigError(f"no sample has {key} {value!r}{suggest(value, values)}")

@@ -25,6 +25,7 @@ def choice_request(
     media: Iterable[Part] = (),
     packing: str | None = None,
     system_prompt: str | None = None,
+    notes: tuple[str, ...] = (),
 ) -> Request:
     """One user message: the media in their order, then the text; a system message where there is a prompt.
 
@@ -42,6 +43,7 @@ def choice_request(
         options=lettered(sample.options),
         modalities=config.modalities,
         extra_body={key: value for key, value in extra.items() if value is not None},
+        notes=notes,
     )
 
 

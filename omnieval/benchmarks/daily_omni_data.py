@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from omnieval.benchmarks import rows
-from omnieval.config import suggest
+from omnieval.config import counted, suggest
 from omnieval.errors import ConfigError, DataError
 from omnieval.parsing import gold_letter
 from omnieval.types import Failure, Sample
@@ -128,6 +128,6 @@ def missing_media_notes(samples: tuple[Sample, ...], input_mode: str) -> list[st
             f"{len(missing)} of {len(clusters)} videos {have} no file, for example {rows.few(missing)}"
         )
     if silent and input_mode != "visual":
-        have = rows.counted(len(silent), "video has no WAV of its", "videos have no WAV of their")
+        have = counted(len(silent), "video has no WAV of its", "videos have no WAV of their")
         notes.append(f"{have} own; the video file's own sound is used")
     return notes

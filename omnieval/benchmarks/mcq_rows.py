@@ -13,7 +13,7 @@ from pydantic import Field
 
 from omnieval.benchmarks import rows
 from omnieval.benchmarks.hub import blobs_of
-from omnieval.config import Strict
+from omnieval.config import Strict, counted
 from omnieval.errors import DataError
 from omnieval.media.embedded import write_embedded
 from omnieval.media.source import is_there
@@ -263,7 +263,7 @@ def data_notes(maker: SampleMaker, samples: Sequence[Sample], given: Sequence[st
     """What a reader must know of the data."""
     notes = []
     if maker.disagreeing:
-        disagree = rows.counted(len(maker.disagreeing), "row whose", "rows whose")
+        disagree = counted(len(maker.disagreeing), "row whose", "rows whose")
         notes.append(
             f"{disagree} answer letter and answer text disagree; not asked: {rows.few(maker.disagreeing)}"
         )
@@ -278,11 +278,11 @@ def data_notes(maker: SampleMaker, samples: Sequence[Sample], given: Sequence[st
     missing = {path for sample in samples for path in sample.media.values()}
     missing = {path for path in missing if not is_there(path)}
     if missing:
-        are = rows.counted(len(missing), "media file is", "media files are")
+        are = counted(len(missing), "media file is", "media files are")
         notes.append(f"{are} not there, for example {rows.few(path.name for path in missing)}")
     broken = [sample.id for sample in samples if sample.problem is not None]
     if broken:
-        cannot = rows.counted(len(broken), "row cannot be asked and is", "rows cannot be asked and are")
+        cannot = counted(len(broken), "row cannot be asked and is", "rows cannot be asked and are")
         notes.append(f"{cannot} counted as failed: {rows.few(broken)}")
     disagreeing = set(maker.disagreeing)
     rest = [sample for sample in samples if sample.id not in disagreeing]

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from omnieval.benchmarks.base import Dataset
+from omnieval.benchmarks.rows import unique_id
 from omnieval.config import OptionsConfig
 from omnieval.parsing import lettered
 from omnieval.parsing.options import LETTERS
@@ -27,13 +28,15 @@ def arrange(
     """
     if settings.order == "original":
         return dataset, list(chosen)
-    arranged = {sample.id: list(_variants(sample, settings)) for sample in dataset.samples}
+    taken = {sample.id for sample in dataset.samples}
+    arranged = {sample.id: list(_variants(sample, settings, taken)) for sample in dataset.samples}
     samples = tuple(variant for sample in dataset.samples for variant in arranged[sample.id])
     asked = [variant for sample in chosen for variant in arranged[sample.id]]
     return replace(dataset, samples=samples, source=dataset.samples), asked
 
 
-def _variants(sample: Sample, settings: OptionsConfig) -> Iterator[Sample]:
+def _variants(sample: Sample, settings: OptionsConfig, taken: set[str]) -> Iterator[Sample]:
+    """The forms in which a sample is asked. taken: ids in use, to which those of new samples are added."""
     count = len(sample.options)
     if sample.problem is not None or not 2 <= count <= len(LETTERS):
         yield sample
@@ -45,7 +48,8 @@ def _variants(sample: Sample, settings: OptionsConfig) -> Iterator[Sample]:
     else:
         for turn in range(count):
             order = [(position + turn) % count for position in range(count)]
-            yield replace(_reordered(sample, order), id=f"{sample.id}~{turn + 1}", origin=sample.id)
+            name = unique_id(f"{sample.id}~{turn + 1}", taken)
+            yield replace(_reordered(sample, order), id=name, origin=sample.id)
 
 
 def _reordered(sample: Sample, order: Sequence[int]) -> Sample:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from omnieval.config import counted
 from omnieval.errors import DataError
 from omnieval.parsing import lettered, well_formed
 from omnieval.types import Sample
@@ -148,11 +149,6 @@ def _by_label(value: Mapping[Any, Any]) -> list[str | None]:
     while letters and by_letter[letters[-1]] in (None, ""):
         letters.pop()
     return [None if by_letter[x] is None else f"{x}. {by_letter[x]}" for x in letters]
-
-
-def counted(count: int, one: str, many: str) -> str:
-    """`1 row is`, `2 rows are`."""
-    return f"{count} {one if count == 1 else many}"
 
 
 def few(names: Iterable[str], shown: int = 5) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,23 +24,31 @@ def subtitle_text(path: Path, times: Iterable[float] | None = None) -> str:
     times: seconds; only the line shown at each is taken, once. None takes all lines.
     Raises MediaError naming the file when it is missing or no subtitle file.
     """
-    lines = _lines(path)
+    lines = _parsed(path, read_small_file(path)).lines
     if times is None:
         return "\n".join(text for _, _, text in lines)
     shown = (next((i for i, (start, end, _) in enumerate(lines) if start < t < end), None) for t in times)
     return "\n".join(lines[i][2] for i in dict.fromkeys(i for i in shown if i is not None))
 
 
+def subtitle_notes(path: Path) -> tuple[str, ...]:
+    """What a reader must know of an SRT file that can be read. Raises MediaError like `subtitle_text`."""
+    return _parsed(path, read_small_file(path)).notes
+
+
+@dataclass(frozen=True)
+class _Parsed:
+    """lines: (start and end in seconds, text) of every subtitle that says something, by start."""
+
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...]
+
+
 @lru_cache(maxsize=16)
-def _lines(path: Path) -> tuple[Line, ...]:
-    """(start and end in seconds, text) of every subtitle that says something, by start."""
+def _parsed(path: Path, content: bytes) -> _Parsed:
     import pysubs2
 
-    content = read_small_file(path)
-    try:
-        text = well_formed(content.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
+    text, encoding = _decoded(path, content)
     try:
         parsed = pysubs2.SSAFile.from_string(text, format_="srt")
     except Exception as error:
@@ -45,7 +56,24 @@ def _lines(path: Path) -> tuple[Line, ...]:
     lines = [(event.start / 1000, event.end / 1000, _plain(event.plaintext)) for event in parsed]
     if not lines and text.strip():
         raise MediaError(f"{path}: no subtitle in it, but text; expected the SRT format")
-    return tuple(sorted(line for line in lines if line[2]))
+    said = tuple(sorted(line for line in lines if line[2]))
+    notes = [] if encoding is None else [f"subtitles that are not UTF-8 were read as {encoding}"]
+    return _Parsed(said, tuple(notes) if said else (*notes, "the subtitle file holds no subtitles"))
+
+
+def _decoded(path: Path, content: bytes) -> tuple[str, str | None]:
+    """(text, the encoding where it is a guess): UTF-8, UTF-16 by its mark, else GB18030."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        tries: tuple[tuple[str, str | None], ...] = (("utf-16", None),)
+    else:
+        tries = (("utf-8-sig", None), ("gb18030", "GB18030"))
+    for encoding, guess in tries:
+        with contextlib.suppress(UnicodeDecodeError):
+            return well_formed(content.decode(encoding)), guess
+    raise MediaError(
+        f"{path}: its encoding is not known (neither UTF-8, nor UTF-16 with a mark, nor GB18030); save it as "
+        "UTF-8, for example with `iconv -f LATIN1 -t UTF-8`"
+    )
 
 
 def _plain(text: str) -> str:

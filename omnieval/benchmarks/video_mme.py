@@ -18,7 +18,7 @@ from omnieval.benchmarks.choice_request import choice_request, frames_and_sounds
 from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, plan_headline
 from omnieval.benchmarks.hub import blobs_of, local_folder
 from omnieval.benchmarks.row_files import read_all
-from omnieval.benchmarks.subtitles import subtitle_text
+from omnieval.benchmarks.subtitles import subtitle_notes, subtitle_text
 from omnieval.benchmarks.video_mme_data import VideoMMEFiles, data_notes, locate, sample_of
 from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, MediaError
@@ -139,6 +139,7 @@ class VideoMME:
             media=self._media_parts(sample, media),
             packing=None if self._config.media == "none" else self._task.packing,
             system_prompt=self._task.system_prompt,
+            notes=self._notes(sample),
         )
 
     def media_folders(self, dataset: Dataset, cache: Path) -> list[Path]:
@@ -156,6 +157,10 @@ class VideoMME:
             video = sample.media["video"]
             return (media.video or MediaPart("video", video, video_mime(video)),)
         return frames_and_sounds(media)
+
+    def _notes(self, sample: Sample) -> tuple[str, ...]:
+        path = sample.media.get("subtitles")
+        return () if path is None or self._config.media == "none" else subtitle_notes(path)
 
     def _text(self, sample: Sample, media: PreparedMedia) -> str:
         wording = (

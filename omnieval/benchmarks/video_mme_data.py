@@ -10,6 +10,7 @@ from typing import Any
 from omnieval.benchmarks import rows
 from omnieval.benchmarks.hub import snapshot_of
 from omnieval.benchmarks.media_index import VIDEO_SUFFIXES, MediaIndex
+from omnieval.config import counted
 from omnieval.errors import DataError
 from omnieval.parsing import gold_letter
 from omnieval.types import Failure, Sample
@@ -111,7 +112,7 @@ def data_notes(samples: Sequence[Sample], files: VideoMMEFiles, given_ids: Seque
     missing = sorted(name for name, found in media.items() if "video" not in found)
     if missing:
         questions = sum("video" not in sample.media for sample in asked)
-        fail = rows.counted(questions, "question fails", "questions fail")
+        fail = counted(questions, "question fails", "questions fail")
         notes.append(_without("file", missing, len(media), f" ({fail})"))
     if files.subtitles is not None:
         without = sorted(name for name, found in media.items() if "subtitles" not in found)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from omnieval.benchmarks.base import Benchmark
-from omnieval.config import RunConfig
+from omnieval.config import OptionsConfig, RunConfig
 from omnieval.engine.execute import Notify, keep_to_size, load_selected, open_cache
 from omnieval.engine.progress import Listener, Progress
 from omnieval.engine.signals import run_to_end
@@ -43,7 +43,8 @@ def fill_cache(config: RunConfig, *, listener: Listener, notify: Notify) -> Fill
 
     Raises ConfigError, DataError, and StorageError when the cache cannot be written.
     """
-    benchmark, _, chosen = load_selected(config, notify)
+    # Each question once: the order of its options changes nothing about its media.
+    benchmark, _, chosen = load_selected(config.model_copy(update={"options": OptionsConfig()}), notify)
     cache = open_cache(config)
     notify(f"media cache: {cache.root}")
     asked = [sample for sample in chosen if sample.problem is None]

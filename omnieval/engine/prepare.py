@@ -20,7 +20,7 @@ PrepareMedia = Callable[[MediaPlan], Awaitable[PreparedMedia]]
 
 @dataclass(frozen=True)
 class Prepared:
-    """A sample's request, or why there is none; notes say what had to be mended in its media."""
+    """A sample's request, or why there is none; notes say what had to be mended to make it."""
 
     sample: Sample
     request: Request | None = None
@@ -68,7 +68,8 @@ class Preparer:
         try:
             plan = self._benchmark.plan(sample)
             media = PreparedMedia() if plan is None else await self._media(plan)
-            return Prepared(sample, request=self._benchmark.pack(sample, media), notes=media.notes)
+            request = self._benchmark.pack(sample, media)
+            return Prepared(sample, request=request, notes=(*media.notes, *request.notes))
         except StorageError:
             raise
         except MediaError as error:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from omnieval.config import counted
 from omnieval.runlog import PlannedSample, Run
 from omnieval.types import FAILURE_KINDS, Failure, Response, Score
 
 _SHOWN_IDS = 5
+_SHOWN_REASONS = 3
 _LABELS = {
     "correct": "answered, correct",
     "wrong": "answered, wrong",
@@ -31,13 +34,19 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class FailureRow:
-    """One kind of failure: how many, one message of them, the next step, and the first sample ids."""
+    """One kind of failure: how many, one message of them, the next step, and the first sample ids.
+
+    others: further messages, each with its next step, that say something else and not the same of another
+    file or row. reasons: how many different things the messages say.
+    """
 
     kind: str
     count: int
     message: str
     hint: str | None
     sample_ids: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    reasons: int = 1
 
 
 def identity(run: Run) -> dict[str, Any]:
@@ -77,24 +86,44 @@ def accounting(scores: Iterable[Score], always: Collection[str] = ()) -> tuple[C
 def failure_rows(
     pairs: Iterable[tuple[PlannedSample, Score]], responses: Mapping[str, Response]
 ) -> tuple[FailureRow, ...]:
-    by_kind: dict[str, list[tuple[str, Failure]]] = defaultdict(list)
+    """One row a kind, in a fixed order."""
+    by_kind: dict[str, list[tuple[PlannedSample, Failure]]] = defaultdict(list)
     for planned, score in pairs:
         if score.outcome != "failed":
             continue
         failure = _failure(planned, score, responses)
-        by_kind[failure.kind].append((score.sample_id, failure))
+        by_kind[failure.kind].append((planned, failure))
     order = [*FAILURE_KINDS, *sorted(set(by_kind) - set(FAILURE_KINDS))]
-    return tuple(
-        FailureRow(
-            kind,
-            len(by_kind[kind]),
-            by_kind[kind][0][1].message,
-            by_kind[kind][0][1].hint,
-            tuple(sample_id for sample_id, _ in by_kind[kind][:_SHOWN_IDS]),
-        )
-        for kind in order
-        if kind in by_kind
+    return tuple(_failure_row(kind, by_kind[kind]) for kind in order if kind in by_kind)
+
+
+def _failure_row(kind: str, failed: Sequence[tuple[PlannedSample, Failure]]) -> FailureRow:
+    by_reason: dict[str, Failure] = {}
+    for planned, failure in failed:
+        by_reason.setdefault(_reason(planned, failure), failure)
+    first, *others = by_reason.values()
+    return FailureRow(
+        kind,
+        len(failed),
+        first.message,
+        first.hint,
+        tuple(planned.sample.id for planned, _ in failed[:_SHOWN_IDS]),
+        tuple(sentence(failure.message, failure.hint) for failure in others[: _SHOWN_REASONS - 1]),
+        len(by_reason),
     )
+
+
+def _reason(planned: PlannedSample, failure: Failure) -> str:
+    """A message without what differs from file to file and from row to row: names, paths and numbers."""
+    message = failure.message
+    for name in (planned.sample.id, planned.sample.cluster):
+        message = message.replace(name, "")
+    return re.sub(r"\S*[/.\d'\"]\S*", "", message)
+
+
+def sentence(message: str, hint: str | None) -> str:
+    """What happened, and the next step where it is known."""
+    return f"{message} ({hint})" if hint else message
 
 
 def _failure(planned: PlannedSample, score: Score, responses: Mapping[str, Response]) -> Failure:
@@ -115,9 +144,8 @@ def notes(run: Run, responses: Mapping[str, Response], scores: Sequence[Score]) 
     strangers = len(set(responses) - {score.sample_id for score in scores})
     lines: list[str] = list(run.info["dataset"]["notes"])
     if strangers:
-        lines.append(
-            f"responses.jsonl holds {strangers} samples that this run does not have; they are ignored"
-        )
+        holds = counted(strangers, "sample", "samples")
+        lines.append(f"responses.jsonl holds {holds} that this run does not have; ignored")
     mended: dict[str, set[str]] = defaultdict(set)
     for event in run.events():
         if event.get("event") == "media":
@@ -127,5 +155,5 @@ def notes(run: Run, responses: Mapping[str, Response], scores: Sequence[Score]) 
         for note in response.notes:
             mended[note].add(response.sample_id)
     for note, samples in mended.items():
-        lines.append(f"{note} ({len(samples)} samples, for example {min(samples)})")
+        lines.append(f"{note} ({counted(len(samples), 'sample', 'samples')}, for example {min(samples)})")
     return tuple(lines)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from omnieval.parsing import visible
 from omnieval.report.page import Page, Table
 
 
 def to_markdown(page: Page) -> str:
-    """The whole page. Text from the model or the data set is escaped."""
+    """The whole page. Text from the model or the data set is escaped, and control characters are replaced,
+    since a report is shown on terminals too."""
     lines = [f"# {_escaped(page.headline)}", ""]
-    lines += [f"Measured by {_escaped(page.measured_by)}, run `{page.directory}`.", ""]
+    lines += [f"Measured by {_escaped(page.measured_by)}, run {_escaped(page.directory)}.", ""]
     for warning in page.warnings:
         lines += [f"**{_escaped(warning)}**", ""]
     for table in page.tables:
@@ -21,10 +23,10 @@ def to_markdown(page: Page) -> str:
 
 def _table(table: Table) -> list[str]:
     rules = ["---:" if position in table.numeric else "---" for position in range(len(table.columns))]
-    rows = [table.columns, tuple(rules), *(tuple(_escaped(cell) for cell in row) for row in table.rows)]
-    return [f"| {' | '.join(row)} |" for row in rows]
+    columns, *rows = [tuple(_escaped(cell) for cell in row) for row in (table.columns, *table.rows)]
+    return [f"| {' | '.join(row)} |" for row in (columns, tuple(rules), *rows)]
 
 
 def _escaped(text: str) -> str:
-    flat = " ".join(text.split())
+    flat = visible(" ".join(text.split()))
     return "".join(f"\\{c}" if c in "\\`*_[]<>|#" else c for c in flat)

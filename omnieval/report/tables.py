@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from omnieval.report.accounting import Count, FailureRow
+from omnieval.config import counted
+from omnieval.report.accounting import Count, FailureRow, sentence
 from omnieval.report.audit import HealthRow, health_warning, letter_warning
 from omnieval.report.build import Report
 from omnieval.report.latency import FIGURES, Distribution
@@ -150,10 +151,7 @@ def _references(report: Report) -> Table:
 
 def failure_table(failures: Sequence[FailureRow]) -> Table:
     """One row a kind of failure."""
-    rows = [
-        (row.kind, str(row.count), _sentence(row.message, row.hint), ", ".join(row.sample_ids))
-        for row in failures
-    ]
+    rows = [(row.kind, str(row.count), _what_happened(row), ", ".join(row.sample_ids)) for row in failures]
     columns = ("kind", "samples", "what happened, for example", "first samples")
     return Table("Failures", columns, tuple(rows), numeric=(1,))
 
@@ -172,8 +170,11 @@ def latency_table(figures: Mapping[str, Distribution], title: str = "Latency") -
     return Table(title, columns, tuple(rows), (1, 2, 3, 4, 5, 6))
 
 
-def _sentence(message: str, hint: str | None) -> str:
-    return f"{message} ({hint})" if hint else message
+def _what_happened(row: FailureRow) -> str:
+    told = [sentence(row.message, row.hint), *row.others]
+    if row.reasons > len(told):
+        told.append(f"and {counted(row.reasons - len(told), 'other reason', 'other reasons')}")
+    return " · ".join(told)
 
 
 def status(report: Report) -> Sequence[str]:
@@ -183,7 +184,8 @@ def status(report: Report) -> Sequence[str]:
     failed = sum(row.count for row in report.failures)
     if failed:
         lines.append(
-            f"{failed} questions failed; they are wrong in the strict accuracy, absent in the official"
+            f"{counted(failed, 'question', 'questions')} failed: wrong in the strict accuracy, absent in the "
+            "official"
         )
     return lines
 
@@ -193,4 +195,5 @@ def incomplete(complete: bool, counts: Sequence[Count]) -> list[str]:
     if complete:
         return []
     waiting = next(c.count for c in counts if c.label == "not asked: not finished")
-    return [f"INCOMPLETE: {waiting} selected questions have no outcome yet; resume the run"]
+    have = counted(waiting, "selected question has", "selected questions have")
+    return [f"INCOMPLETE: {have} no outcome yet; resume the run"]

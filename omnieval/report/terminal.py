@@ -22,11 +22,12 @@ def show(page: Page, console: Console) -> None:
     for line in page.warnings:
         console.print(Text(visible(line), style="bold yellow"))
     for table in page.tables:
-        grid = Table(title=table.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+        title = Text(visible(table.title), style="bold")
+        grid = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
         for position, column in enumerate(table.columns):
             numeric = position in table.numeric
             grid.add_column(
-                column,
+                Text(visible(column)),
                 justify="right" if numeric else "left",
                 overflow="fold",
                 no_wrap=numeric,

@@ -49,3 +49,8 @@ def test_a_limit_keeps_the_cache_small_after_a_run(tmp_path: Path) -> None:
     assert filled.ready == 8
     # Everything was used just now, so nothing may go yet.
     assert len(list(tmp_path.glob("v1/*/*/manifest.json"))) == 8
+
+
+def test_every_order_of_the_options_needs_the_media_once(tmp_path: Path) -> None:
+    filled = api.prepare("daily-omni", sample=True, cache_dir=str(tmp_path), options={"order": "circular"})
+    assert (filled.samples, filled.ready) == (23, 8)

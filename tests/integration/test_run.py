@@ -177,7 +177,7 @@ def test_damaged_or_foreign_files_of_a_run_are_named(
         file.write('{"sample_id": "stranger", "text": "A"}\n')
     rescored = omnieval("score", out)
     assert rescored.returncode == 0
-    assert "holds 1 samples that this run does not have" in rescored.stdout
+    assert "holds 1 sample that this run does not have" in rescored.stdout
     for content in ("[]", "{}", "{"):
         (out / "report.json").write_text(content)
         shown = omnieval("report", out)

@@ -134,3 +134,27 @@ def test_a_recipe_that_is_no_mapping_is_named_with_its_file(content: str, tmp_pa
     path.write_text(content)
     with pytest.raises(ConfigError, match=r"mine\.yaml"):
         load_recipe(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("decode.temperature=.inf", "decode.temperature"),
+        ("decode.temperature=.nan", "decode.temperature"),
+        ("decode.temperature=inf", "decode.temperature"),
+        ("timeouts.total_s=.inf", "timeouts.total_s"),
+        ("extra_body={a: [1, .inf]}", "extra_body.a.1"),
+    ],
+)
+def test_numbers_that_are_none_are_refused_by_their_key(text: str, key: str) -> None:
+    with pytest.raises(ConfigError, match=f"configuration key '{key}': .*finite number, found"):
+        resolved(None, parse_assignment(text))
+
+
+@pytest.mark.parametrize("value", ["1" * 5000, "[" * 5000])
+def test_hostile_yaml_is_a_configuration_error(value: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"--set 'x=.*\.\.\.': the value is not valid YAML"):
+        parse_assignment(f"x={value}")
+    (tmp_path / "r.yaml").write_text(f"x: {value}")
+    with pytest.raises(ConfigError, match=r"r\.yaml: not valid YAML"):
+        load_recipe(tmp_path / "r.yaml")

@@ -117,3 +117,10 @@ def test_a_circular_run_counts_questions_and_keeps_every_asking(tmp_path: Path) 
     assert len(list(run.responses())) == 24
     assert run.info["headline"]["options"] == "circular"
     assert "each order of the options by itself" in (run.directory / "report.md").read_text()
+
+
+def test_the_name_of_a_rotation_is_never_that_of_another_question() -> None:
+    first = Sample("q", "b", "?", ("x", "y"), "A", {}, "c", {}, 0)
+    broken = replace(first, id="q~1", options=(), gold=None)
+    arranged, _ = arrange(Dataset(Path(), (first, broken)), [], OptionsConfig(order="circular"))
+    assert [sample.id for sample in arranged.samples] == ["q~1-2", "q~2", "q~1"]

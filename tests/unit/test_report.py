@@ -126,7 +126,7 @@ def test_references_stand_beside_the_run_or_say_why_not(tmp_path: Path) -> None:
 
 def test_notes_of_data_and_media_are_repeated(tmp_path: Path) -> None:
     report = reported(tmp_path / "run", ["correct"])
-    assert report.notes == ("a note", "mended (1 samples, for example s0)")
+    assert report.notes == ("a note", "mended (1 sample, for example s0)")
 
 
 HOSTILE = "[red]x[/red] | <script>alert(1)</script>\n# head `code` **bold** \x1b[31m"
@@ -157,3 +157,50 @@ def test_tables_without_rows_are_left_out(tmp_path: Path) -> None:
 def test_the_bundled_reference_is_read(tmp_path: Path) -> None:
     report = reported(tmp_path / "run", ["correct"], load_references("daily-omni"))
     assert report.references[0].correct == 937
+
+
+def failed(folder: Path, failures: list[Failure]) -> Report:
+    planned, responses = [], []
+    for i, failure in enumerate(failures):
+        planned.append(PlannedSample(Sample(f"s{i}", "b", "?", ("x", "y"), "A", {}, f"v{i}", {}, i), True))
+        responses.append(Response(f"s{i}", error=failure))
+    content = {
+        "config": {"recipe": "mcq", "benchmark": "mcq", "backend": "b", "model": "m"}, "recipe_hash": "h",
+        "headline": {}, "group_keys": [], "server": {}, "started": "now", "versions": {"omnieval": "0"},
+        "dataset": {"fingerprint": "f", "notes": [], "rows": len(failures)},
+    }  # fmt: skip
+    with RunWriter.begin(folder, content, planned) as writer:
+        for response in responses:
+            writer.add_response(response)
+    run = Run.load(folder)
+    last = run.last_responses()
+    return build_report(run, list(score_choices(run, last, rule=RULE)), last, None, parser=RULE)
+
+
+def test_failures_of_one_kind_are_told_by_their_different_reasons(tmp_path: Path) -> None:
+    texts = [f"/data/v{i}.mp4: the file is empty" for i in range(50)]
+    texts += ["/data/v50.mp4: cannot be decoded", "/x/y.png: not a file", "sample s53: odd", "strange"]
+    report = failed(tmp_path / "run", [Failure("media", text, hint="fetch it again") for text in texts])
+    (row,) = report.failures
+    assert (row.count, row.reasons) == (54, 5)
+    assert row.message == texts[0]
+    assert row.others == (f"{texts[50]} (fetch it again)", f"{texts[51]} (fetch it again)")
+    (table,) = (table for table in tables(report) if table.title == "Failures")
+    assert table.rows[0][2] == (
+        f"{texts[0]} (fetch it again) · {texts[50]} (fetch it again) · {texts[51]} (fetch it again) · "
+        "and 2 other reasons"
+    )
+
+
+def test_control_characters_reach_neither_the_markdown_nor_the_terminal(tmp_path: Path) -> None:
+    from rich.console import Console
+
+    steering = "a\x1b[31mb\x9b2Jc\x07\u202ed\x00"
+    notes = {"fingerprint": "f", "notes": [steering], "selected": 1, "rows": 1}
+    report = reported(tmp_path / "run", ["correct"], dataset=notes, headline={"plan": steering}, group_keys=[steering])  # fmt: skip
+    out = io.StringIO()
+    show(page_of(report), Console(file=out, width=200, force_terminal=False))
+    for text in (to_markdown(page_of(report)), out.getvalue()):
+        assert all(character.isprintable() or character == "\n" for character in text)
+        assert "b\ufffd2Jc\ufffd\ufffdd\ufffd" in text
+    assert report.notes[0] == steering

@@ -48,7 +48,11 @@ def test_shuffling_moves_whole_clusters_and_the_seed_decides() -> None:
 @pytest.mark.parametrize(
     ("choice", "words"),
     [
-        ({"filter": {"typ": "x"}}, "did you mean 'type'"),
+        (
+            {"filter": {"typ": "x"}},
+            r"unknown filter key 'typ' \(did you mean 'type'\?\); filter by one of type",
+        ),
+        ({"filter": {"colour": "x"}}, "unknown filter key 'colour'; filter by one of type"),
         ({"filter": {"type": "z"}}, r"no sample has type 'z' \(known: x, y\)"),
         ({"sample_id": ["a11"]}, "did you mean 'a1'"),
         ({"sample_id": ["zzzzzz"]}, "lists the ids"),

@@ -14,6 +14,7 @@ import pytest
 from omnieval import api
 from omnieval.benchmarks.base import Benchmark, Dataset
 from omnieval.engine.execute import load_selected
+from omnieval.engine.progress import Progress
 from omnieval.errors import ConfigError, DataError, MediaError
 from omnieval.media.cache import MediaCache
 from omnieval.media.prepare import find_prepared, prepare_media
@@ -313,3 +314,76 @@ def test_a_name_on_a_hub_is_not_taken_for_a_folder() -> None:
     assert str(config.data) == "hf:lmms-lab/Video-MME"
     with pytest.raises(ConfigError, match="expected hf:ORGANISATION/NAME"):
         load_selected(api.configure("video-mme", [("data", "hf:oops")]), lambda _: None)
+
+
+def test_archives_of_any_case_are_read_and_two_videos_of_one_name_are_noted(
+    clip: bytes, tmp_path: Path
+) -> None:
+    write_table(tmp_path, [row("v"), row("w")])
+    zipped(tmp_path / "VIDEOS.ZIP", {"a/v.mp4": clip, "b/v.mkv": clip, "w.mp4": clip})
+    (tmp_path / "w.mp4").write_bytes(clip)
+    zipped(tmp_path / "Subtitle.Zip", {"v.srt": SRT.encode(), "x/v.srt": SRT.encode(), "w.srt": b""})
+    _, dataset, (v, _) = loaded(tmp_path, subtitles=True)
+    assert v.media["video"] == tmp_path / "VIDEOS.ZIP" / "a" / "v.mp4"
+    assert v.media["subtitles"] == tmp_path / "Subtitle.Zip" / "v.srt"
+    assert dataset.notes == (
+        "videos with several files, of which the first by path is used: v",
+        "subtitles with several files, of which the first by path is used: v",
+    )
+
+
+CHINESE = "1\n00:00:00,000 --> 00:00:09,000\n你好，世界\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "notes"),
+    [
+        (CHINESE.encode(), "你好，世界", ()),
+        (CHINESE.encode("utf-8-sig"), "你好，世界", ()),
+        (CHINESE.encode("utf-16"), "你好，世界", ()),
+        (b"\xfe\xff" + CHINESE.encode("utf-16-be"), "你好，世界", ()),
+        (CHINESE.encode("gbk"), "你好，世界", ("subtitles that are not UTF-8 were read as GB18030",)),
+        (b"", "", ("the subtitle file holds no subtitles",)),
+        (b"1\n00:00:00,000 --> 00:00:09,000\n\n", "", ("the subtitle file holds no subtitles",)),
+    ],
+)
+def test_subtitles_in_any_encoding_are_read_or_noted(
+    content: bytes, text: str, notes: tuple[str, ...], clip: bytes, tmp_path: Path
+) -> None:
+    data = write_table(tmp_path / "data", [row("v")])
+    (data / "v.mp4").write_bytes(clip)
+    (data / "v.srt").write_bytes(content)
+    benchmark, _, (sample,) = loaded(data, subtitles=True)
+    request = benchmark.pack(sample, PreparedMedia())
+    assert text in text_of(request)
+    assert request.notes == notes
+    run = api.run("video-mme", data=data, subtitles=True, backend="chance", out=tmp_path / "run", cache_dir=tmp_path / "cache")  # fmt: skip
+    assert api.load_report(run).notes == tuple(f"{note} (1 sample, for example v-1)" for note in notes)
+
+
+@pytest.mark.parametrize("content", [b"1\n00:00 caf\xe9\n", b"\xff\xfe\x00\xd8\x00\xd8"])
+def test_subtitles_in_an_unknown_encoding_are_an_error(content: bytes, clip: bytes, tmp_path: Path) -> None:
+    data = write_table(tmp_path / "data", [row("v")])
+    (data / "v.srt").write_bytes(content)
+    benchmark, _, (sample,) = loaded(data, subtitles=True)
+    with pytest.raises(MediaError, match=r"v\.srt: its encoding is not known .*; save it as UTF-8"):
+        benchmark.pack(sample, PreparedMedia())
+
+
+def test_an_archive_that_is_replaced_during_a_run_fails_its_samples(clip: bytes, tmp_path: Path) -> None:
+    data = write_table(tmp_path / "data", [row("v"), row("w")])
+    archive = data / "a.zip"
+    zipped(archive, {"v.mp4": clip, "w.mp4": clip})
+
+    def replace_after_the_first(progress: Progress) -> None:
+        if progress.done == 1 and archive.stat().st_size > 1000:
+            zipped(data / "other", {"v.mp4": clip, "w.mp4": b"x"})
+            (data / "other").rename(archive)
+
+    run = api.run(
+        "video-mme", data=data, backend="chance", out=tmp_path / "run", cache_dir=tmp_path / "cache",
+        concurrency=1, prepare={"workers": 1}, listener=replace_after_the_first,
+    )  # fmt: skip
+    (failure,) = api.load_report(run).failures
+    assert failure.count == 1
+    assert "a.zip: the archive changed since the run began" in failure.message
