@@ -16,6 +16,8 @@ from omnieval.errors import DataError
 from omnieval.parsing import lettered, well_formed
 from omnieval.types import Sample
 
+_LONGEST_NAME = 100
+
 
 def read_text(path: Path) -> str:
     """The content of a UTF-8 file, with or without a mark at its beginning. Raises DataError naming the
@@ -153,7 +155,9 @@ def _by_label(value: Mapping[Any, Any]) -> list[str | None]:
 
 def few(names: Iterable[str], shown: int = 5) -> str:
     """The first names, and how many more there are."""
-    ordered = sorted(names)
+    ordered = sorted(
+        name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in names
+    )
     rest = f" and {len(ordered) - shown} more" if len(ordered) > shown else ""
     return ", ".join(ordered[:shown]) + rest
 

@@ -63,9 +63,10 @@ def execute(
     """
     benchmark, dataset, chosen = load_selected(config, notify)
     if not any(sample.problem is None and sample.gold is not None for sample in chosen):
+        problems = dict.fromkeys(sample.problem.message for sample in chosen if sample.problem is not None)
         raise DataError(
-            f"none of the {len(chosen)} selected rows can be asked and judged"
-            + "".join(f"; {note}" for note in dataset.notes[:3])
+            f"none of the selected rows can be asked and judged ({len(chosen)} selected)"
+            + "".join(f"; {text}" for text in [*dataset.notes[:3], *list(problems)[:3]])
         )
     cache = open_cache(config)
 

@@ -340,7 +340,8 @@ def test_media_that_no_column_is_known_to_hold_are_noticed(tmp_path: Path) -> No
 def test_a_set_of_which_nothing_can_be_judged_is_an_error(tmp_path: Path) -> None:
     row = {"question": "?", "options": ["x", "y"], "answer": "nothing of these"}
     with pytest.raises(
-        DataError, match=r"none of the 1 selected rows can be asked and judged; 1 row has an answer"
+        DataError,
+        match=r"none of the selected rows can be asked and judged \(1 selected\); 1 row has an answer",
     ):
         api.run("mcq", data=write(tmp_path, "q.jsonl", [row]), backend="chance", out=tmp_path / "run")
 

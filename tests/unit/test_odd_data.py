@@ -237,3 +237,11 @@ def test_an_archive_that_is_replaced_during_a_run_is_not_used(tmp_path: Path) ->
             use()
     (image,) = carried(tmp_path / "q.jsonl", cache_dir=str(tmp_path / "cache"))
     assert Image.open(image.path).getpixel((0, 0)) == (0, 0, 255)
+
+
+def test_a_set_of_broken_rows_says_what_is_wrong_with_them(tmp_path: Path) -> None:
+    path = written(tmp_path, ROW | {"image": {"bytes": "x"}}, ROW | {"question": ""})
+    with pytest.raises(
+        DataError, match=r"row 1: image-1 has bytes of the type str, .*; row 2 has no question"
+    ):
+        api.run("mcq", data=path, backend="chance", out=tmp_path / "run", cache_dir=tmp_path / "cache")
