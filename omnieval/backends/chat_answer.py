@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from omnieval.backends.chat_delta import Delta, deltas_of
+from omnieval.backends.rounding import rounded
 from omnieval.backends.spoken import Spoken
 from omnieval.backends.token_times import TokenTimes, text_tokens_of
 from omnieval.parsing import well_formed
 from omnieval.types import Failure, Response, Timing, Usage
 
-_DIGITS = 6  # microseconds; clocks are not finer
 _DIED = "the server died or was stopped while it answered; look at its log"
 
 
@@ -129,16 +129,16 @@ class ChatAnswer:
         last_s = spoken.last_s if spoken else None
         rtf = last_s / spoken.duration_s if spoken and last_s is not None else None
         if self._whole:
-            return Timing(started=self._started_wall, e2e_s=_rounded(self._last_chunk_s), rtf=_rounded(rtf))
+            return Timing(started=self._started_wall, e2e_s=rounded(self._last_chunk_s), rtf=rounded(rtf))
         counted = None if self._reasoning_came or last_s is not None else self._text_tokens
         return Timing(
             started=self._started_wall,
-            ttft_s=_rounded(tokens.first_text_s),
-            itl_s=tuple(round(gap, _DIGITS) for gap in tokens.itl_s),
-            e2e_s=_rounded(self._last_chunk_s),
+            ttft_s=rounded(tokens.first_text_s),
+            itl_s=tuple(map(rounded, tokens.itl_s)),
+            e2e_s=rounded(self._last_chunk_s),
             tpot_s=tokens.tpot_s(counted),
-            ttfp_s=_rounded(spoken.first_s if spoken else None),
-            rtf=_rounded(rtf),
+            ttfp_s=rounded(spoken.first_s if spoken else None),
+            rtf=rounded(rtf),
         )
 
     @property
@@ -193,10 +193,6 @@ class ChatAnswer:
             )
         mixed = any(delta.sound for delta in deltas) and text_tokens_of(usage) == completion
         return self._tokens.count(usage, is_text=of_text and not mixed)
-
-
-def _rounded(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds, _DIGITS)
 
 
 def _count(value: Any) -> int | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omnieval.backends.failed import FailedTry
+from omnieval.backends.rounding import rounded
 from omnieval.backends.spoken import Spoken
 from omnieval.config import PcmConfig
 from omnieval.errors import BackendError
@@ -61,9 +62,9 @@ class EmbeddedVoice:
         end_s = time.monotonic() - started
         timing = Timing(
             started=started_wall,
-            e2e_s=end_s,
-            ttfp_s=spoken.first_s,
-            rtf=end_s / spoken.duration_s if spoken.duration_s else None,
+            e2e_s=rounded(end_s),
+            ttfp_s=rounded(spoken.first_s),
+            rtf=rounded(end_s / spoken.duration_s) if spoken.duration_s else None,
         )
         return Response(
             sample_id,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from omnieval.backends import faults
@@ -41,7 +42,7 @@ class ModelServer:
         if context.media_url is None:
             raise ConfigError(f"the backend {backend} needs a transport for media")
         self.model = config.model
-        self.secret = context.api_key
+        self._secret = context.api_key
         self.timeouts = config.timeouts
         self._backend = backend
         self._base_url = config.base_url
@@ -51,7 +52,7 @@ class ModelServer:
         self._client = httpx.AsyncClient(
             timeout=httpx.Timeout(None, connect=self.timeouts.connect_s),
             limits=httpx.Limits(max_connections=limit, max_keepalive_connections=limit),
-            headers={"Authorization": f"Bearer {self.secret}"} if self.secret else {},
+            headers={"Authorization": f"Bearer {self._secret}"} if self._secret else {},
             trust_env=not is_local(self._base_url),  # a proxy of the environment cannot reach this machine
         )
 
@@ -136,13 +137,9 @@ class ModelServer:
             step, limit_s, timeout_failure("between two chunks", limit_s, "between_chunks_s")
         )
 
-    def redacted(self, text: str) -> str:
-        """The text without the key."""
-        return faults.redact(text, self.secret)
-
-    def refused(self, error: Any) -> FailedTry:
-        """An error object in the place of an answer, or amid one."""
-        return FailedTry(faults.classify(None, faults.message_in(error), secret=self.secret))
+    def safe(self, failure: Failure) -> Failure:
+        """The failure without the key, which a server may repeat in anything that it sends."""
+        return replace(failure, message=faults.redact(failure.message, self._secret))
 
     def _encoded(self, request: Request, build: BuildBody) -> Body:
         try:
@@ -153,11 +150,15 @@ class ModelServer:
                 Failure("media", message, hint="a file was changed or removed; resume the run")
             ) from error
 
+    def refused(self, error: Any) -> FailedTry:
+        """An error object in the place of an answer, or amid one."""
+        return FailedTry(faults.classify(None, faults.message_in(error), secret=self._secret))
+
     async def _refusal(self, response: httpx.Response) -> Failure:
         body = await self.first(response.aread())
         retry_after = response.headers.get("retry-after")
         message = faults.message_of(body)
-        return faults.classify(response.status_code, message, retry_after=retry_after, secret=self.secret)
+        return faults.classify(response.status_code, message, retry_after=retry_after, secret=self._secret)
 
     async def _get_models(self) -> list[JsonDict]:
         import httpx
@@ -172,7 +173,7 @@ class ModelServer:
             ) from error
         if response.status_code != 200:
             message = faults.message_of(response.content)
-            failure = faults.classify(response.status_code, message, secret=self.secret)
+            failure = faults.classify(response.status_code, message, secret=self._secret)
             hint = failure.hint or "check --base-url"
             raise BackendError(f"{url}: {failure.message} ({hint})")
         try:

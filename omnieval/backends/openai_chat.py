@@ -63,7 +63,7 @@ class OpenAIChat:
             async with asyncio.timeout(limit_s):
                 await self._ask(body, answer)
         except FailedTry as failed:
-            return answer.response(failed.failure)
+            return answer.response(self._server.safe(failed.failure))
         except TimeoutError:
             return answer.response(None if answer.finished else timeout_failure("in all", limit_s, "total_s"))
         return answer.response(answer.problem())
@@ -117,7 +117,7 @@ class OpenAIChat:
         if "json" not in kind:
             message = f"expected an event stream or JSON, found {kind}: {faults.message_of(body)}"
             hint = "something else than a model server answers there; check --base-url and proxies"
-            raise FailedTry(Failure("protocol", self._server.redacted(faults.shorten(message)), hint=hint))
+            raise FailedTry(Failure("protocol", faults.shorten(message), hint=hint))
         whole = self._object(body.decode("utf-8", "replace"), answer)
         if whole is not None:
             answer.add_whole(whole)
@@ -132,7 +132,7 @@ class OpenAIChat:
             if answer.finished:
                 return None
             message = f"expected a JSON object in the answer, found: {faults.shorten(data)}"
-            raise FailedTry(Failure("protocol", self._server.redacted(message), retryable=True))
+            raise FailedTry(Failure("protocol", message, retryable=True))
         if chunk.get("error") and (answer.wants_sound or not answer.finished):
             raise self._server.refused(chunk["error"])
         return dict(chunk)

@@ -104,7 +104,7 @@ class OpenAISpeech:
             async with asyncio.timeout(limit_s):
                 await self._ask(body, answer)
         except FailedTry as failed:
-            return answer.response(failed.failure)
+            return answer.response(self._server.safe(failed.failure))
         except TimeoutError:
             return answer.response(timeout_failure("in all", limit_s, "total_s"))
         return answer.response(answer.problem())
@@ -135,7 +135,7 @@ class OpenAISpeech:
             if data is None:
                 break
             answer.add(data)
-        answer.end(self._server.secret)
+        answer.end()
 
     async def _read_events(self, response: httpx.Response, answer: SpeechAnswer) -> None:
         events = event_data(response.aiter_bytes())
@@ -155,11 +155,11 @@ class OpenAISpeech:
     async def _read_text(self, response: httpx.Response, kind: str) -> None:
         """An answer that does not even claim to be sound."""
         body = await self._server.first(response.aread())
-        failure = text_failure(body, self._server.secret)
+        failure = text_failure(body)
         if failure is None:
             message = f"expected sound, found {kind}: {faults.shorten(faults.message_of(body))}"
             hint = "something else than a model server answers there; check --base-url and proxies"
-            failure = Failure("protocol", self._server.redacted(message), hint=hint)
+            failure = Failure("protocol", message, hint=hint)
         raise FailedTry(failure)
 
     def _event(self, data: str) -> JsonDict:
@@ -169,7 +169,7 @@ class OpenAISpeech:
             event = None
         if not isinstance(event, Mapping):
             message = f"expected a JSON object in the event, found: {faults.shorten(data)}"
-            raise FailedTry(Failure("protocol", self._server.redacted(message), retryable=True))
+            raise FailedTry(Failure("protocol", message, retryable=True))
         if event.get("error") or event.get("type") == "error":
             raise self._server.refused(event)
         return dict(event)

@@ -10,11 +10,11 @@ from typing import Any
 
 from omnieval.backends import faults
 from omnieval.backends.failed import FailedTry
+from omnieval.backends.rounding import rounded
 from omnieval.backends.spoken import Spoken
 from omnieval.backends.wav_stream import WavStream
 from omnieval.types import Failure, Response, Timing, Usage
 
-_DIGITS = 6  # microseconds, as for the other times
 _RAW_TYPES = frozenset({"pcm", "l16", "raw", "x-raw", "wav", "wave", "x-wav", "vnd.wave", "x-pcm"})
 _HEADER_PREFIX = re.compile(r"^(x-)?(audio-)?")
 _HEADER_FIELDS = frozenset({"sample_rate", "sample_rate_hz", "sampling_rate", "channels", "num_channels"})
@@ -81,11 +81,11 @@ class SpeechAnswer:
         if len(so_far) > _MOST_TEXT_BYTES or not so_far.lstrip().startswith(_TEXT_BEGINS):
             self._is_sound()
 
-    def end(self, secret: str | None) -> None:
+    def end(self) -> None:
         """The body is over. Raises FailedTry where it was an error or a page that claims to be sound."""
         if self._maybe_text:
             body = b"".join(piece for piece, _ in self._maybe_text)
-            failure = text_failure(body, secret)
+            failure = text_failure(body)
             if failure is not None:
                 raise FailedTry(failure)
             self._is_sound()
@@ -130,9 +130,9 @@ class SpeechAnswer:
             usage=self._usage,
             timing=Timing(
                 started=self._started_wall,
-                ttfp_s=_rounded(self._spoken.first_s) if self._in_pieces else None,
-                e2e_s=_rounded(whole_s),
-                rtf=_rounded(whole_s / length_s) if whole_s is not None and length_s else None,
+                ttfp_s=rounded(self._spoken.first_s) if self._in_pieces else None,
+                e2e_s=rounded(whole_s),
+                rtf=rounded(whole_s / length_s) if whole_s is not None and length_s else None,
             ),
             error=error,
             audio=audio,
@@ -158,7 +158,7 @@ class SpeechAnswer:
             self._usage = Usage(prompt_tokens=prompt, completion_tokens=completion)
 
 
-def text_failure(body: bytes, secret: str | None) -> Failure | None:
+def text_failure(body: bytes) -> Failure | None:
     """What a body says that is no sound but a JSON object or a page; None for anything else."""
     text = body.decode("utf-8", "replace").strip()
     try:
@@ -167,14 +167,10 @@ def text_failure(body: bytes, secret: str | None) -> Failure | None:
         content = None
     if isinstance(content, Mapping):
         if content.get("error") or content.get("detail") or content.get("object") == "error":
-            return faults.classify(None, faults.message_in(content), secret=secret)
+            return faults.classify(None, faults.message_in(content))
         message = f"expected sound, found JSON: {faults.shorten(text)}"
     elif re.match(r"<(!doctype|html|head|body|\?xml)", text, re.IGNORECASE):
         message = f"expected sound, found {faults.shorten(faults.message_of(text))}"
     else:
         return None
-    return Failure("protocol", faults.redact(message, secret), hint=_HINT)
-
-
-def _rounded(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds, _DIGITS)
+    return Failure("protocol", message, hint=_HINT)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from omnieval.backends.failed import FailedTry
+from omnieval.backends.rounding import rounded
 from omnieval.config import PcmConfig
 from omnieval.errors import MediaError
 from omnieval.media.wav import Encoding, Pcm, PcmFormat, WavHead, wav_head, write_wav
@@ -16,7 +17,6 @@ from omnieval.types import Failure, SpokenAudio
 
 MOST_BYTES = 256 * 2**20
 _ASSUMED_RATE_HZ = 24_000
-_DIGITS = 6  # microseconds, as for the other times
 _COMPRESSED = {b"ID3": "MP3", b"OggS": "Ogg", b"fLaC": "FLAC"}
 _ENCODINGS: Mapping[str, Encoding] = {
     **dict.fromkeys(("pcm", "pcm16", "pcm_16", "pcm_s16le", "s16le", "int16", "wav", "l16"), "s16"),
@@ -140,7 +140,7 @@ class Spoken:
         if new:
             self.first_s = at_s if self.first_s is None else self.first_s
             self.last_s = at_s
-            self._chunks.append((round(at_s, _DIGITS), round(new / self._format.rate_hz, _DIGITS)))
+            self._chunks.append((rounded(at_s), rounded(new / self._format.rate_hz)))
 
     @property
     def duration_s(self) -> float:

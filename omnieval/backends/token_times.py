@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_DIGITS = 6  # microseconds; clocks are not finer
+from omnieval.backends.rounding import rounded
 
 
 class TokenTimes:
@@ -61,7 +61,7 @@ class TokenTimes:
         tokens = tokens or self.text_tokens
         if self.first_text_s is None or self.last_text_s is None or tokens < 2:
             return None
-        return round((self.last_text_s - self.first_text_s) / (tokens - 1), _DIGITS)
+        return rounded((self.last_text_s - self.first_text_s) / (tokens - 1))
 
 
 def text_tokens_of(usage: Any) -> int | None:

@@ -1,4 +1,4 @@
-"""A chat-completions server that does on command what real ones do only when they fail.
+"""A model server (chat completions, speech) that does on command what real ones do only when they fail.
 
 It speaks HTTP/1.1 over asyncio streams, one request a connection, in a thread of its own. The default
 behaviour streams an untagged answer as plain vLLM does; `script` plays another one.
@@ -88,7 +88,7 @@ async def answer_b(exchange: Exchange) -> None:
 
 
 class FaultServer:
-    """Use as a context manager. `script` answers chat completions; `requests` holds their bodies.
+    """Use as a context manager. `script` answers chat completions and speech; `requests` holds their bodies.
 
     `models` is what GET /v1/models lists; None answers 404 there.
     """
@@ -97,6 +97,7 @@ class FaultServer:
         self.script = script
         self.models = [{"id": "fake", "max_model_len": 4096}] if models is None else models
         self.requests: list[Body] = []
+        self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
         self.open_connections = 0
         self._loop = asyncio.new_event_loop()
@@ -167,7 +168,8 @@ class FaultServer:
             writer.close()
 
     async def _dispatch(self, exchange: Exchange, reader: asyncio.StreamReader) -> None:
-        if exchange.path == "/v1/chat/completions":
+        if exchange.path in ("/v1/chat/completions", "/v1/audio/speech"):
+            self.paths.append(exchange.path)
             self.requests.append(exchange.body)
             self.headers.append(exchange.headers)
             gone = asyncio.create_task(reader.read(1))
