@@ -1,4 +1,4 @@
-"""Media files that lie in a zip archive: named as if the archive were a folder, taken out when needed.
+"""Media files that lie in an archive (zip or tar): named as if it were a folder, taken out when needed.
 
 An archive must stay what it was when a run first looked into it: two samples of one run never meet two
 versions of it.
@@ -14,6 +14,10 @@ from pathlib import Path, PurePosixPath
 
 from omnieval.errors import DataError, MediaError
 from omnieval.media.archives import Member, extract, members, read_member
+from omnieval.media.tars import SUFFIXES as TAR_SUFFIXES
+from omnieval.media.tars import is_tar, tar_members
+
+_SUFFIXES = (".zip", *TAR_SUFFIXES)
 
 # Size and time of every archive as it was first seen since the run began.
 _first_seen: dict[Path, tuple[int, int]] = {}
@@ -22,6 +26,11 @@ _first_seen: dict[Path, tuple[int, int]] = {}
 def begin_anew() -> None:
     """A new run begins in this process: archives may have changed since the last one."""
     _first_seen.clear()
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a name is that of an archive that is read here."""
+    return path.name.lower().endswith(_SUFFIXES)
 
 
 def listed(archive: Path) -> list[Member]:
@@ -41,12 +50,12 @@ def archived(path: Path) -> Member | None:
     """The archive's member that a path such as `videos.zip/data/v1.mp4` names; None for a plain path.
 
     Raises MediaError when the archive cannot be used, was replaced since the run began, or has no such
-    member.
+    member; StorageError when a packed tar does not fit into the temporary folder.
     """
-    if ".zip" not in str(path).lower():
+    if not any(suffix in str(path).lower() for suffix in _SUFFIXES):
         return None
     for parent in path.parents:
-        if parent.suffix.lower() == ".zip" and os.path.isfile(parent):  # noqa: PTH113 - never raises
+        if is_archive(parent) and os.path.isfile(parent):  # noqa: PTH113 - never raises
             try:
                 found = _by_name(parent).get(path.relative_to(parent).as_posix())
             except DataError as error:
@@ -112,4 +121,5 @@ def _by_name(archive: Path) -> dict[str, Member]:
 
 @lru_cache(maxsize=64)
 def _members(archive: Path, _size: int, _time: int) -> dict[str, Member]:
-    return {PurePosixPath(member.name).as_posix(): member for member in members(archive)}
+    found = tar_members(archive) if is_tar(archive) else members(archive)
+    return {PurePosixPath(member.name).as_posix(): member for member in found}

@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 
-from omnieval.errors import DataError, StorageError
+from omnieval.errors import DataError, MediaError, StorageError
 from omnieval.media import tars
 from omnieval.media.archives import extract, read_member
+from omnieval.media.source import archived, is_there, listed, plain_file, read_small_file
 from omnieval.media.tars import is_tar, tar_members
 
 CONTENT = bytes(range(256)) * 40
@@ -303,3 +304,32 @@ def test_no_damage_is_anything_but_an_error_of_ours(tmp_path: Path) -> None:
                 for member in tar_members(path):
                     with suppress(DataError):
                         assert len(read_member(member)) == member.size
+
+
+def test_a_member_is_named_as_if_the_archive_were_a_folder(path: Path, tmp_path: Path) -> None:
+    tar(path, entry("./set/en/meta.lst", b"a|b"), entry("set/en/v.wav"))
+    wav = path / "set" / "en" / "v.wav"
+    member = archived(wav)
+    assert member is not None
+    assert member.name == "set/en/v.wav"
+    assert read_small_file(path / "set/en/meta.lst") == b"a|b"
+    assert {member.name for member in listed(path)} == {"./set/en/meta.lst", "set/en/v.wav"}
+    with plain_file(wav, tmp_path / "scratch") as taken_out:
+        assert taken_out.read_bytes() == CONTENT
+        assert taken_out.suffix == ".wav"
+    assert not taken_out.exists()
+    assert is_there(wav)
+    assert not is_there(path / "set/en/w.wav")
+    with pytest.raises(MediaError, match=r"w\.wav: the archive has no such member"):
+        archived(path / "set/en/w.wav")
+
+
+def test_a_folder_with_the_name_of_an_archive_is_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.tar").mkdir()
+    assert archived(tmp_path / "a.tar" / "v.wav") is None
+
+
+def test_a_damaged_archive_is_an_error_of_its_media(path: Path) -> None:
+    path.write_bytes(b"\x1f\x8b but no more")
+    with pytest.raises(MediaError, match="not a whole tar archive"):
+        read_small_file(path / "v.wav")
