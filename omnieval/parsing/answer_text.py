@@ -9,8 +9,12 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-# A longer reply has collapsed or argues at length; its answer is at one of its ends.
+# A longer reply has collapsed or argues at length; its answer is at one of its ends, or else declared.
 _HEAD, _TAIL = 1_500, 4_500
+# What declares an answer amid a long reply, and how much of the text around it is read.
+_DECLARES = ("final answer", "answer is", "answer:", "correct answer", "correct option", "boxed{", "答案", "正确选项", "答え", "正解",
+             "정답", "respuesta", "réponse", "antwort", "risposta", "resposta", "ответ")  # fmt: skip
+_BEFORE, _AFTER, _WINDOWS = 200, 200, 3
 
 _THINK = r"think|thinking|thought|thoughts|reasoning|reason|analysis|scratchpad|reflection"
 # One of these is in every mark of reasoning, so that most replies need not be searched for the marks.
@@ -37,7 +41,7 @@ _TURN = re.compile(
     re.IGNORECASE,
 )
 _TOKEN = re.compile(
-    r"<\|[^<>|\n]{1,40}\|>|<[|｜][^<>\n]{1,40}[|｜]>|</?s>|\[/?INST\]|<<?/?SYS>>?"
+    r"\x1b\[[0-9;?]{0,20}[A-Za-z]|<\|[^<>|\n]{1,40}\|>|<[|｜][^<>\n]{1,40}[|｜]>|</?s>|\[/?INST\]|<<?/?SYS>>?"
     r"|<(?:eos|bos|pad|unk|end_of_turn|start_of_turn|br ?/?)>"
     r"|</?(?:b|i|u|em|strong|p|div|span|code|pre|sub|sup|mark|h[1-6]|li|ul|ol)\b[^<>\n]{0,60}>",
     re.IGNORECASE,
@@ -62,25 +66,27 @@ _BRACKETED_SMALL = {0x249C + i: chr(97 + i) for i in range(26)}
 # Cyrillic and Greek capitals that are drawn like the letters of a choice.
 _LOOKALIKES = {ord(a): b for a, b in zip("АВСЕНКΑΒΕΗΚ", "ABCEHKABEHK", strict=True)}
 _PLAIN = _SINGLE_FORMS | _SQUARED | _BRACKETED_SMALL
-_LONE_LOOKALIKE = re.compile(r"(?<![^\W_])[АВСЕНКΑΒΕΗΚ](?![^\W_])")
+# Before a small word they are prepositions, conjunctions and articles: `В видео`, `А потом`, `Η γυναίκα`.
+_LONE_LOOKALIKE = re.compile(
+    r"(?<![^\W_])[АВСЕНКΑΒΕΗΚ](?![^\W_])"
+    r"(?![^\S\n]+(?!(?:и|или|не|потому|так|поскольку|является|это|вер|прав|подход|και|ή|είναι|γιατί)[^\W\d_]*)[а-яёα-ωά-ώ])"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerText:
-    """text: the answer; of a very long one only its ends, `left_out` characters after `head` of them are
-    missing. start: its place in the reply. open_reasoning: the reply ends within its reasoning. tagged: the
-    text was in an answer tag."""
+    """text: the answer; of a very long one only its ends and where it declares an answer. pieces: (place in
+    the text, place in the reply) of what was put together. open_reasoning: the reply ends within its
+    reasoning."""
 
     text: str
-    start: int
-    head: int
-    left_out: int = 0
+    pieces: tuple[tuple[int, int], ...]
     open_reasoning: bool = False
-    tagged: bool = False
 
     def place(self, position: int) -> int:
         """Where a position of the text is in the reply."""
-        return self.start + position + (self.left_out if position >= self.head else 0)
+        at, place = max(piece for piece in self.pieces if piece[0] <= max(position, 0))
+        return place + position - at
 
 
 def answer_text(reply: str) -> AnswerText:
@@ -93,23 +99,43 @@ def answer_text(reply: str) -> AnswerText:
         begin = _REASONING_BEGINS.search(reply, start)
     open_reasoning = begin is not None
     end_of_answer = begin.start() if begin is not None else len(reply)
-    text = reply[start:end_of_answer]
-    left_out = max(0, len(text) - _HEAD - _TAIL - 1)
-    if left_out:
-        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    text, pieces = _shortened(reply, low, start, end_of_answer)
     tag = None
     for found in _ANSWER_TAG.finditer(text):
         tag = found
     if tag is not None and tag.group("text").strip():
         text = " " * tag.start("text") + tag.group("text")
     text = _own_turn(text)
-    return AnswerText(_plain(text), start, _HEAD, left_out, open_reasoning, tag is not None)
+    return AnswerText(_plain(text), pieces, open_reasoning)
+
+
+def _shortened(reply: str, low: str, start: int, end: int) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The answer or, if it is long, its ends and what declares an answer between them, each on lines of its
+    own; and where they come from."""
+    if end - start <= _HEAD + _TAIL:
+        return reply[start:end], ((0, start),)
+    spans = [(start, start + _HEAD)]
+    for found in _declarations(low, start + _HEAD, end - _TAIL) if len(low) == len(reply) else ():
+        spans.append((max(found - _BEFORE, spans[-1][1]), min(found + _AFTER, end - _TAIL)))
+    spans.append((end - _TAIL, end))
+    pieces: list[tuple[int, int]] = []
+    text = ""
+    for first, last in spans:
+        pieces.append((len(text), first))
+        text += reply[first:last] + "\n"
+    return text, tuple(pieces)
+
+
+def _declarations(low: str, start: int, end: int) -> list[int]:
+    """The last places where the middle of a long reply declares an answer, in order."""
+    places = sorted({place for word in _DECLARES if (place := low.rfind(word, start, end)) >= 0})
+    return places[-_WINDOWS:]
 
 
 def _own_turn(text: str) -> str:
     """The first turn of the model itself that says something; what precedes any role is its own."""
-    instruction = text.rfind("[/INST]") + 1
-    if instruction and text[instruction:].strip("/INST] \n"):
+    instruction = text.rfind("[/INST]") + len("[/INST]")
+    if instruction >= len("[/INST]") and text[instruction:].strip():
         text = " " * instruction + text[instruction:]
     turns = list(_TURN.finditer(text))
     if not turns:

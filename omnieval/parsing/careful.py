@@ -2,7 +2,7 @@
 
 Reasoning, other turns and echoed option lists do not count; of several commitments the last one does;
 a letter that is negated, an article, a name or merely considered is none. Where a reply commits to several
-letters at once, or to none, there is no letter.
+letters at once, takes its answer back, or commits to none, there is no letter.
 """
 
 from __future__ import annotations
@@ -11,29 +11,24 @@ import re
 from collections.abc import Mapping
 
 from omnieval.parsing.answer_text import AnswerText, answer_text
-from omnieval.parsing.mentions import NO_SUCH_OPTION, Mention, ends_clause, mentions
+from omnieval.parsing.layouts import LABEL_LINE, boxes, echoed, graded, other_fields, struck_out
+from omnieval.parsing.mentions import NO_SUCH_OPTION, Mention, mentions
 from omnieval.parsing.option_text import named_option
 from omnieval.parsing.parsed import ParsedLetter
+from omnieval.parsing.stance import CHOICE, HINT
+from omnieval.parsing.withdrawals import is_revised, withdrawals
 
 _WORDS = re.compile(r"[^\W_]+")
-# A line that begins with a letter and a mark: an option as a list shows it, or an answer.
-_LABEL_LINE = re.compile(
-    r"^[^\S\n]*(?P<marks>(?:[-*>#•·+]|\d+[.)]|\[.?\])*[\s*_`(（【\[]*)(?P<letter>[A-Z])(?P<close>[)）】\]*_`]*"
-    r"(?:[.:：、,)）]|[^\S\n]+[-–—][^\S\n]|(?=[^\S\n]*$)))(?P<rest>[^\n]*)$",
-    re.MULTILINE,
-)
-_VERDICT_MARK = re.compile(r"[✓✔✅☑✗✘❌×]")
-_RIGHT_AT_END = re.compile(
-    r"(?:(?<![a-z])(?:correct|right|yes|true)|[✓✔✅☑]|正确|对)[\s).*!。]*$", re.IGNORECASE
-)
-_WRONG_AT_END = re.compile(
-    r"(?:(?<![a-z])(?:incorrect|wrong|no|false|not (?:correct|right|true))|[✗✘❌×]|错误|错|不对|不正确)"
-    r"[\s).*!。]*$",
-    re.IGNORECASE,
-)
+_VERDICT_MARK = re.compile(r"[✓✔✅☑✗✘❌×√]")
 # A last sentence that is one letter; the text is looked at from its end only.
 _LAST_SENTENCE = re.compile(r"[.!?。！？:：\n][\s*_`\"'“‘(（【\[]*(?P<letter>[A-Z])[^\w]*\Z")
-_LEADING = re.compile(r"[\W_]*(?:(?:option|choice|letter|选项)\s+)?[\W_]*$", re.IGNORECASE)
+_LEADING = re.compile(r"[\W_]*(?:(?:option|choice|letter|选项|opción|option|вариант)\s+)?[\W_]*$", re.IGNORECASE)
+# A question that a model asks itself after its answer, and then answers too.
+_NEXT_QUESTION = re.compile(
+    r"\n[\s#*>-]*(?:(?:next|new|another|follow-?up)\s+)?(?:question|q|problem|问题|問題|题目|質問|問|질문|문제|pregunta|frage|вопрос|pergunta|domanda)"
+    r"\s*\d*\s*[*#]*\s*(?:[:：.]|\n)",
+    re.IGNORECASE,
+)
 
 
 def careful(reply: str, options: Mapping[str, str]) -> ParsedLetter:
@@ -46,28 +41,43 @@ def careful(reply: str, options: Mapping[str, str]) -> ParsedLetter:
     whole = _whole(answer, options)
     if whole is not None:
         return whole
-    echo = _echoed_list(text)
-    kept = _without(text, [line.span() for line in echo])
+    question = _NEXT_QUESTION.search(text)
+    if question is not None and text[: question.start()].strip():
+        first = _read(answer, text[: question.start()], options)
+        if first.letter is not None:
+            return first
+    return _read(answer, text, options)
+
+
+def _read(answer: AnswerText, text: str, options: Mapping[str, str]) -> ParsedLetter:
+    kept = _without(text, struck_out(text) + other_fields(text))
+    layouts = []
+    for layout in (boxes(kept), graded(kept, options), echoed(kept)):
+        layouts.append(layout)
+        kept = _without(kept, list(layout.spans))
     found = mentions(kept, options)
     inline = _echoed_inline(kept, found, options)
     if inline:
         kept = _without(kept, inline)
         found = mentions(kept, options)
-    commitments = [m for m in found if m.stance == "chosen"]
-    commitments += _verdicts(echo) + _standing_alone(kept, found)
-    if commitments:
-        last = max(commitments, key=lambda mention: mention.span)
+    found = _standing_alone(kept, found)
+    listed = [choice for layout in layouts for choice in layout.choices]
+    last, taken_back = _last_commitment(kept, found, listed)
+    if last is not None:
         return _parsed(answer, last)
-    named = _only_named(found)
+    named = _only_named(found, taken_back)
     if named is not None:
         return _parsed(answer, named)
-    by_text = named_option(kept, options)
-    if by_text is not None:
-        letter, span = by_text
-        return ParsedLetter(letter, _placed(answer, span), "the text of an option")
+    if not taken_back and not any(m.reason == "described" for m in found):
+        by_text = named_option(kept, options)
+        if by_text is not None:
+            letter, span = by_text
+            return ParsedLetter(letter, _placed(answer, span), "the text of an option")
+    if taken_back:
+        return ParsedLetter.none("takes its answer back")
     if len({m.letters for m in found if m.stance in ("named", "supposed")}) > 1:
         return ParsedLetter.none("several letters, none of them chosen")
-    return ParsedLetter.none("lists the options only" if echo else "commits to no letter")
+    return ParsedLetter.none("lists the options only" if layouts[-1].spans else "commits to no letter")
 
 
 def _parsed(answer: AnswerText, mention: Mention) -> ParsedLetter:
@@ -88,7 +98,8 @@ def _whole(answer: AnswerText, options: Mapping[str, str]) -> ParsedLetter | Non
     first = words[0].group().upper()
     if all(len(word.group()) == 1 and word.group().upper() == first for word in words):
         known = first in options if options else first in "ABCDEFGHJ"
-        if known or first in "ABCDEFGH":
+        struck = bool(struck_out(answer.text)) or bool(_VERDICT_MARK.search(answer.text, 0, words[0].start()))
+        if (known or first in "ABCDEFGH") and not struck:
             return ParsedLetter(first, _placed(answer, words[0].span()), "nothing but the letter")
     if len(words) == 1 and len(set(first)) == 1 and len(first) > 2:
         return ParsedLetter.none("one character again and again")
@@ -96,20 +107,9 @@ def _whole(answer: AnswerText, options: Mapping[str, str]) -> ParsedLetter | Non
     if by_text is not None:
         return ParsedLetter(by_text[0], _placed(answer, by_text[1]), "the text of an option")
     lone = len(words) > 1 and all(len(word.group()) == 1 and word.group().isupper() for word in words)
-    if lone and "?" not in answer.text and not _VERDICT_MARK.search(answer.text):
+    if lone and not re.search(r"[?~\[(○●☐☑◯◉<]", answer.text) and not _VERDICT_MARK.search(answer.text):
         return ParsedLetter.none("several letters at once")
     return None
-
-
-def _echoed_list(text: str) -> list[re.Match[str]]:
-    """Lines that repeat the list of options: at least two labels that follow each other in the alphabet."""
-    lines = list(_LABEL_LINE.finditer(text))
-    echo: list[re.Match[str]] = []
-    for line, after in zip(lines, [*lines[1:], None], strict=False):
-        joined = bool(echo) and echo[-1] is not None and _follows(echo[-1], line)
-        if joined or (after is not None and _follows(line, after)):
-            echo.append(line)
-    return echo
 
 
 def _echoed_inline(text: str, found: list[Mention], options: Mapping[str, str]) -> list[tuple[int, int]]:
@@ -128,51 +128,61 @@ def _echoed_inline(text: str, found: list[Mention], options: Mapping[str, str]) 
     return list(places.values()) if len(places) >= max(2, len(options) - 1) else []
 
 
-def _follows(line: re.Match[str], after: re.Match[str]) -> bool:
-    near = after.start() - line.end() <= 3
-    return near and ord(after.group("letter")) == ord(line.group("letter")) + 1
+def _last_commitment(
+    text: str, found: list[Mention], listed: list[Mention]
+) -> tuple[Mention | None, frozenset[str]]:
+    """The choice that stands at the end, and the letters that were chosen and then taken back.
+
+    A later choice replaces an earlier one, unless it is but a hint beside more than that.
+    """
+    current: Mention | None = None
+    taken_back: set[str] = set()
+    back = withdrawals(text)
+    events = sorted([*found, *listed], key=lambda mention: mention.span)
+    for number, mention in enumerate(events):
+        before = events[number - 1].end if number else 0
+        if current is not None and any(before <= place < mention.span[0] for place in back):
+            taken_back |= set(current.letters)
+            current = None
+        if mention.stance == "chosen":
+            stronger = current is not None and current.weight > HINT and mention.weight <= HINT
+            if not stronger or is_revised(text[before : mention.span[0]]):
+                current = mention
+        elif current is not None and mention.letters == current.letters and _is_called_off(text, mention):
+            taken_back |= set(current.letters)
+            current = None
+        elif mention.stance == "named" and mention.bare and before and is_revised(text[before : mention.span[0]]):
+            current = mention.chosen("corrected", CHOICE)
+    if events and any(place >= events[-1].end for place in back):
+        taken_back |= {letter for m in events if m.stance in ("chosen", "named") for letter in m.letters}
+        current = None
+    return current, frozenset(taken_back)
 
 
-def _verdicts(echo: list[re.Match[str]]) -> list[Mention]:
-    """What a list says of its options: one called right, or one that alone is highlighted."""
-    right = [line for line in echo if _RIGHT_AT_END.search(line.group("rest")) and not _is_wrong(line)]
-    if len(right) == 1 and any(_is_wrong(line) for line in echo):
-        return [_listed(right[0], "called right in the list")]
-    marked = [line for line in echo if set("*_`#>✓✔✅☑") & set(line.group("marks")) - set(" ")]
-    marked = [line for line in marked if line.group("marks").strip() not in ("-", "*", "•", "+")]
-    if len(marked) == 1 and len(echo) > 1:
-        return [_listed(marked[0], "highlighted in the list")]
-    return []
-
-
-def _is_wrong(line: re.Match[str]) -> bool:
-    return _WRONG_AT_END.search(line.group("rest")) is not None
-
-
-def _listed(line: re.Match[str], reason: str) -> Mention:
-    return Mention((line.group("letter"),), line.span("letter"), line.end("letter"), "chosen", reason, True)
+def _is_called_off(text: str, mention: Mention) -> bool:
+    return mention.reason == "called wrong" and is_revised(text[max(0, mention.span[0] - 40) : mention.span[0]])
 
 
 def _standing_alone(text: str, found: list[Mention]) -> list[Mention]:
-    """The letter that the text begins with, and the one that is its last line."""
-    alone: list[Mention] = []
-    usable = [m for m in found if m.stance in ("named", "chosen") or m.reason == NO_SUCH_OPTION]
-    if usable and _LEADING.match(text[: usable[0].span[0]]) and _opens(text, usable[0]):
-        alone.append(_chosen(usable[0], "leading letter"))
+    """The mentions, with the letter that the text begins with and the one that it ends with as choices."""
+    usable = [m for m in found if m.stance == "named" or m.reason == NO_SUCH_OPTION]
+    reasons: dict[int, str] = {}
+    if found and _LEADING.match(text[: found[0].span[0]]) and _opens(text, found[0]):
+        reasons[found[0].span[0]] = "leading letter"
     ending = max(0, len(text.rstrip()) - 30)
     last_word = _LAST_SENTENCE.search(text[ending:].rstrip())
     if last_word is not None:
-        start = ending + last_word.start("letter")
-        at = [m for m in usable if m.span[0] == start]
-        alone += [_chosen(m, "last word") for m in at]
-    last_line = text.rstrip().rpartition("\n")[0]
-    begin = len(last_line) + 1 if last_line else 0
-    label = _LABEL_LINE.match(text.rstrip()[begin:]) if begin else None
+        reasons[ending + last_word.start("letter")] = "last word"
+    begin = text.rstrip().rfind("\n") + 1
+    label = LABEL_LINE.match(text.rstrip()[begin:]) if begin else None
     if label is not None:
-        start = begin + label.start("letter")
-        at = [m for m in usable if m.span[0] == start and m.stance == "named"]
-        alone += [_chosen(m, "last line") for m in at]
-    return alone
+        reasons[begin + label.start("letter")] = "last line"
+    return [
+        m.chosen(reasons[m.span[0]], CHOICE)
+        if m in usable and m.span[0] in reasons and (m.bare or reasons[m.span[0]] == "leading letter")
+        else m
+        for m in found
+    ]
 
 
 def _opens(text: str, mention: Mention) -> bool:
@@ -182,20 +192,16 @@ def _opens(text: str, mention: Mention) -> bool:
     after = text[mention.end :]
     if re.match(r"[^\S\n]+(?:is|was|seems|in|and|or|vs)\b", after):
         return False
-    return ends_clause(text, mention.end) or not re.match(r"[^\S\n]+[a-z]", after)
+    return mention.ends_clause or not re.match(r"[^\S\n]+[a-zà-ÿа-яα-ω\u0590-\u06ff\u0900-\u0dff]|\w", after)
 
 
-def _chosen(mention: Mention, reason: str) -> Mention:
-    return Mention(mention.letters, mention.span, mention.end, "chosen", reason, True)
-
-
-def _only_named(found: list[Mention]) -> Mention | None:
+def _only_named(found: list[Mention], taken_back: frozenset[str]) -> Mention | None:
     """The one letter that is named and not rejected, where the words around it let it be an answer."""
-    rejected = {letter for m in found if m.stance == "rejected" for letter in m.letters}
+    rejected = {letter for m in found if m.stance == "rejected" for letter in m.letters} | taken_back
     open_ = [m for m in found if m.stance in ("named", "supposed") and not set(m.letters) <= rejected]
     if len({m.letters for m in open_}) != 1:
         return None
-    placed = [m for m in open_ if m.stance == "named" and m.ends_clause]
+    placed = [m for m in open_ if m.stance == "named" and m.ends_clause and m.bare]
     return placed[-1] if placed else None
 
 

@@ -5,11 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from omnieval.parsing.words import NEGATION, NO_NEGATION, SUPPOSED
+
 _WORD = re.compile(r"[^\W_]+")
 _ARTICLES = frozenset({"a", "an", "the"})
 _UNSURE = re.compile(
-    r"\b(?:not|never|cannot|unable|unsure|unclear|whether|if|unknown|none|neither|difficult|impossible)\b|n['’]t\b"
-    r"|不是|无法|無法|不能|不确定|没有",
+    rf"{NEGATION}|{SUPPOSED}|\b(?:unable|unsure|unclear|unknown|absent|missing|lacks?|rather|would)\b|不确定|もし",
+    re.IGNORECASE,
+)
+_NO_NEGATION = re.compile(NO_NEGATION, re.IGNORECASE)
+# What a writer says of himself and not of the question: `I'm happy to help`, `No, I can't determine this`.
+_OF_ONESELF = re.compile(
+    r"\b(?:i['’]?\s?a?m|i\s+would\s+be|i['’]d\s+be|we['’]re)\s+(?:\w+ly\s+)?(?:happy|glad|sad|afraid|sorry|excited|pleased|surprised|angry|unable)\b",
+    re.IGNORECASE,
+)
+_NO_ANSWER = re.compile(
+    r"(?:can(?:no|['’])?t|cannot|unable\s+to|not\s+able\s+to|impossible\s+to|difficult\s+to|hard\s+to|don['’]t|do\s+not|didn['’]t)\s+(?:\w+ly\s+)?"
+    r"(?:determine|tell|say|answer|know|assist|help|identify|confirm|be\s+(?:sure|certain|determined)|view|watch|access|receive|process|have\s+(?:enough|access|the))"
+    r"|(?:can(?:no|['’])?t|cannot)\s+(?:see|hear)\s+(?:the|any|your)\s+(?:video|audio|clip|file)"
+    r"|\bsorry\b|\bplease\b|\bhelp\b|\b(?:no|not)\s+(?:idea|sure|clear|certain|enough)\b|\?|无法|不能确定|不知道|不确定|わかりません|모르",
     re.IGNORECASE,
 )
 # What may stand before an option's text when the reply is nothing else.
@@ -33,29 +47,47 @@ def named_option(
     if len(text) > _LONGEST_REPLY * 8 or not wanted:
         return None
     said = _words(text)
-    equal = [letter for letter, words in wanted.items() if words == said]
-    if not equal:
-        introduction = _INTRODUCTION.match(text)
-        if introduction is not None:
-            rest = _words(text[introduction.end() :])
-            equal = [letter for letter, words in wanted.items() if words == rest]
+    equal = _equal(text, said, wanted)
     if len(equal) == 1:
-        return equal[0], _place(text, options[equal[0]])
-    leading = [] if whole else [x for x in wanted if _leads(text, options[x])]
+        question = text.rstrip().endswith("?") and len(said) > len(wanted[equal[0]])
+        return None if question else (equal[0], _place(text, options[equal[0]]))
+    if whole or equal:
+        return None
+    leading = [letter for letter in wanted if _leads(text, options[letter])]
     if len(leading) == 1:
         return leading[0], _place(text, options[leading[0]])
-    if whole or equal or len(text) > _LONGEST_REPLY or _UNSURE.search(text):
+    if leading or len(text) > _LONGEST_REPLY:
         return None
+    letter = _contained(_OF_ONESELF.sub(" ", text), wanted, options)
+    return None if letter is None else (letter, _place(text, options[letter]))
+
+
+def _equal(text: str, said: list[str], wanted: Mapping[str, list[str]]) -> list[str]:
+    """The options that are all that the text says, with or without an introduction."""
+    equal = [letter for letter, words in wanted.items() if words == said]
+    introduction = None if equal else _INTRODUCTION.match(text)
+    if introduction is not None:
+        rest = _words(text[introduction.end() :])
+        equal = [letter for letter, words in wanted.items() if words == rest]
+    return equal
+
+
+def _contained(text: str, wanted: Mapping[str, list[str]], options: Mapping[str, str]) -> str | None:
+    """The one option that the text contains and does not deny or doubt."""
+    said = _words(text)
     contained = {letter: words for letter, words in wanted.items() if _contains(said, words)}
-    longest = {
+    longest = [
         letter
         for letter, words in contained.items()
         if not any(other != words and _contains(other, words) for other in contained.values())
-    }
+    ]
     if len(longest) != 1:
         return None
-    letter = longest.pop()
-    return letter, _place(text, options[letter])
+    option = options[longest[0]].strip(" .。")
+    around = re.sub(re.escape(option), " ", text, flags=re.IGNORECASE)
+    if _NO_ANSWER.search(around) or _UNSURE.search(_NO_NEGATION.sub(" ", around)) or "?" in around or "？" in around:
+        return None
+    return longest[0]
 
 
 def _words(text: str) -> list[str]:
@@ -75,7 +107,11 @@ def _leads(text: str, option: str) -> bool:
     """Whether the text begins with the option as a phrase of its own: `No, it does not`."""
     said = text.lstrip(" \n*_`\"'").casefold()
     phrase = option.strip(" .。").casefold()
-    return said.startswith(phrase) and said[len(phrase) :].lstrip("*_`\"'")[:1] in tuple(",.;:!\n。，；：！")
+    rest = said[len(phrase) :].lstrip("*_`\"'")
+    if not said.startswith(phrase) or rest[:1] not in tuple(",.;:!\n。，；：！"):
+        return False
+    sentence = re.match(r"[,.;:!\n。，；：！]\s*[^.!\n。！]*.", rest, re.DOTALL)
+    return sentence is None or not _NO_ANSWER.search(sentence.group())
 
 
 def _place(text: str, option: str) -> tuple[int, int] | None:

@@ -1,0 +1,357 @@
+"""What a text says of a letter: chosen, rejected, only supposed, or merely named.
+
+The clause decides. Its words before the letter may deny it (`I doubt that`), put it under a condition, ask
+for it or lay it in another's mouth; those next to it choose it (`the answer is`, `is correct`).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from omnieval.parsing.letters import DECLARED, LETTER, REASON_AFTER
+from omnieval.parsing.words import (
+    ADVERB,
+    BREAK,
+    CHOOSES,
+    CONCLUDES,
+    EXAMPLE,
+    GLUE,
+    MARKS,
+    NEGATION,
+    NEGATION_AT_END,
+    NO_CONDITION,
+    NO_NEGATION,
+    OPTION,
+    OTHER_ANSWER,
+    OTHERS,
+    POINTS,
+    QUESTION_START,
+    SAYS,
+    SOFT_BREAK,
+    SUPPOSED,
+    WRITER,
+    words,
+)
+
+Stance = Literal["chosen", "rejected", "named", "supposed"]
+# How much a choice weighs: a weaker one does not replace a stronger one.
+DECLARATION, CHOICE, HINT = 3, 2, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """stance, why, and the weight of a choice (0 for none)."""
+
+    stance: Stance
+    reason: str
+    weight: int = 0
+
+
+_I = re.IGNORECASE
+_SENTENCE_END = re.compile(
+    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bans)(?<!\bMr)(?<!\bDr)\.(?=[\s*\"'”’)\]]|$)|[!?。！？؟।\n]", _I
+)
+_BREAK = re.compile(BREAK, _I)
+_ANY_BREAK = re.compile(rf"{BREAK}|{SOFT_BREAK}", _I)
+_NEGATION = re.compile(NEGATION, _I)
+_NO_NEGATION = re.compile(NO_NEGATION, _I)
+_NEGATION_AT_END = re.compile(NEGATION_AT_END, _I)
+_SUPPOSED = re.compile(SUPPOSED, _I)
+_COMPARED = re.compile(r"(?:比|比起|相比|较之)\s*(?:选项)?\s*\Z")
+_NO_CONDITION = re.compile(rf"[\s,，]*(?:{NO_CONDITION})", _I)
+_EXAMPLE = re.compile(EXAMPLE, _I)
+_QUESTION = re.compile(rf"[\W_]*(?:(?:so|and|but|now|ok|okay|wait|hmm)[\s,]+)?{QUESTION_START}", _I)
+_ASKS_AT_END = re.compile(r"(?:吗|嗎|呢|か)[\s?？。！!\"'”’)]*\Z|(?:습니까|인가요|일까요|할까요)[\s?？。]*\Z")
+_OTHERS_SAY = re.compile(rf"{OTHERS}.{{0,60}}?{SAYS}", _I)
+_WRITER = re.compile(WRITER, _I)
+# A noun that the denied thing is: `the sound that is not heard is B`, `没有提到的是B`.
+_RELATIVE = re.compile(
+    rf"{words({'en': r'that|which|who|one|ones|event|object|item|thing|sound|option|statement|not', 'es': 'que', 'fr': 'qui|que', 'de': 'die|der|das'})}"
+    rf"[^,;:]*?{NEGATION}[^,;:]*?(?:(?<=\s)(?:is|are|was|would\s+be|must\s+be|es|est|ist)(?![a-z]))(?:{GLUE}|{OPTION}|(?:the|la|le|die|therefore|thus|clearly|definitely|likely)(?![a-z]))*+\Z"
+    rf"|[没沒未][^不错]*的[^，。]{{0,6}}?[是为]\s*(?:选项|選項)?\s*\Z",
+    _I,
+)
+_NEGATED_CLAIM = re.compile(r"(?<![a-z])(?:think|believe|feel|clear|sure|certain|convinced|confirm|say|evidence|indication|sign|mean|doubt|proof|reason|means)\b", _I)
+_BY_VERB = re.compile(
+    rf"{CHOOSES}(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|be|also|with|was|were|here|would|should|must|la|el|le|die|que|dass|que\s+sea|es)(?![a-z]))*+\Z", _I
+)
+_BY_EVIDENCE = re.compile(rf"{POINTS}(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|answer)(?![a-z]))*+\Z", _I)
+_CONCLUDED = re.compile(
+    rf"{CONCLUDES}(?:{GLUE}|{ADVERB}|{OPTION}|(?:it['’]?s|it\s+is|it|is|must|be|应|选|選|是|选择|c['’]est|es|ist|è|é)(?![a-z]))*+\Z", _I
+)
+_IS = (
+    r"(?:is|are|was|were|seems?|appears?|looks?|sounds?|would\s+be|must\s+be|should\s+be|might\s+be|will\s+be"
+    r"|could\s+be|has\s+to\s+be|remains|['’]s)"
+)
+_DEGREE = r"(?:(?:\w+ly|also|just|not\s+only|quite|very|indeed|even|still|most|more|the|a|an|my|our|to\s+be|to|both|all|only|overall|single)\s+)*+"
+_BE = words(
+    {
+        "romance": r"(?:es|est|è|é|parece|seems|semble|sarebbe|sería|seria)(?:\s+(?:la|le|el|a|o|il|l['’]))?(?:\s+(?:opción|option|réponse|opção|risposta|respuesta|resposta|más|mais|plus|più))?",
+        "de": r"(?:ist|wäre|scheint)(?:\s+(?:die|der|das))?",
+        "slavic": r"(?:—|это|является|jest|je)",
+        "asian": r"(?:là|adalah|merupakan)(?:\s+(?:jawaban|đáp án|câu trả lời|pilihan))?(?:\s+yang)?",
+    }
+)
+_CALLED_RIGHT = re.compile(
+    rf"(?:选项|選項|项|項|选択肢|번)?{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:correct|right|true|answer|best(?=\s+(?:answer|option|choice|fit|match))|choice|option(?!s)|pick|winner|one|final)(?![a-z])"
+    rf"|gets\s+my\s+(?:vote|pick)|it\s+is(?![a-z])|final\s+answer|is\s+(?:the|my|our)\s+(?:\w+\s+){{0,2}}(?:answer|choice|option|pick|guess|selection|conclusion)"
+    rf"|[:：,，–—-]\s*{MARKS}*(?:yes|correct|true|right|对|正确|是)(?![a-z])|[?？]\s*(?:yes|correct|right)(?![a-z])"
+    rf"|[:：]?{MARKS}*[✓✔✅☑√]|\s*(?:<-+|<=+|←|⬅|👈)(?!\s*(?:wrong|incorrect|distractor|no\b))"
+    rf"|(?:选项|選項|项|項)?(?:才|就|显然|应该)?(?:是|为|為)?(?:正确|正確|对的|對的|对|對|答案|正解)"
+    rf"|\s*(?:が|は|のほうが|の方が)(?:最も|一番|唯一)?(?:正解|正しい|答え|正答|適切|妥当|適当|適して|合って|合致|当てはま)|\s*(?:を選|を選択|だと思|と思|と考え)"
+    rf"|(?:번)?\s*(?:이|가|은|는)\s*(?:가장\s*|더\s*|제일\s*)?(?:정답|맞|옳|적절|적합|답|올바)|\s*(?:를|을)\s*(?:선택|고르|택)|(?:라|이라)고\s*(?:생각|봅)"
+    rf"|\s*{_BE}\s*(?:correct[aeo]?|bonne|richtig\w*|certa|giust[ao]|corrett[ao]|respuesta|réponse|antwort|resposta|risposta|верн\w+|правильн\w+|poprawn\w+|správn\w+|benar|tepat|đúng|đáp án)"
+    rf"|\s+(?:верн\w+|правильн\w+|подходит|doğru|đúng|benar|सही|صحيح(?:ة)?|هي الصحيحة|ถูกต้อง|στη|είναι\s+η?\s*σωστή))",
+    _I,
+)
+_FAVOURED = re.compile(
+    rf"{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:best|likely|likeliest|plausible|accurate|appropriate|suitable|reason|cause|explanation|valid|supported"
+    rf"|better|closest|good|reasonable|logical|consistent|fitting|fit|match|safest|strongest)(?![a-z])|{_IS}\s+(?:what|where|how)(?![a-z])"
+    rf"|fits?\s+(?:best|better|the|perfectly|well)|match(?:es)?\s+(?:best|the|what|this|perfectly|exactly)"
+    rf"|(?:best|correctly|accurately|perfectly|clearly|most\s+\w+)\s+(?!not)\w+|makes\s+(?:the\s+most\s+)?sense|works\s+best|aligns?\s+(?:best\s+)?with|stands\s+out"
+    rf"|corresponds\s+(?:best\s+)?to|is\s+confirmed|can\s+be\s+confirmed|seems\s+right"
+    rf"|(?:选项|選項|项|項)?(?:比[A-J]|最|更|较)?(?:最合适|合适|最符合|符合|贴切|准确|最佳|更|合理))",
+    _I,
+)
+_CALLED_WRONG = re.compile(
+    rf"{MARKS}*[,，]?\s*(?:(?:{_IS}|can|could|does|do|did|would|has|have|must|should|will)\s+(?:\w+\s+){{0,2}}?(?:not(?!\s+only)|wrong|incorrect|false"
+    rf"|unlikely|impossible|implausible|excluded|ruled\s+out|eliminated|discarded|dismissed|rejected|invalid|irrelevant|inaccurate|no|out|less|doubtful"
+    rf"|incompatible|inconsistent|unsupported|contradicted|unrelated|a\s+distractor|never)(?![a-z])"
+    rf"|(?:is|does|was|are|do|would|could|did|has|have|wo|ca|must|should)n['’]t(?![a-z])|cannot(?![a-z])|contradicts|fails(?![a-z])"
+    rf"|[:：–—-]\s*{MARKS}*(?:no|not|wrong|incorrect|false|错|错误|不对)(?![a-z])|\s+(?:no|wrong|incorrect|false)(?=\s*(?:[.,;\n]|$|[B-J]\)))"
+    rf"|[,，]\s*{MARKS}*(?:no|wrong|incorrect|false)(?=\s*(?:[.,;\n]|$))|[?？]\s*(?:no|nope|wrong|incorrect)(?![a-z])|[:：]?{MARKS}*[✗✘❌×]"
+    rf"|(?:选项|選項|项|項)?(?:则|也|都|均|是|为|為|并|肯定|明显|显然)?(?:不(?!选|選|是[A-Z]|如选)|错|錯|有误|排除|没|沒|无关|無關|可以排除|可排除|被排除)|は(?:誤|違|不|間違)|は正しくない|(?:が|は)?ではな|じゃな|より(?!も?良)"
+    rf"|\s*(?:가|이|는|은)?\s*아[니닙닌]|\s*(?:은|는)\s*틀|보다"
+    rf"|\s+n['’](?:est)\s+pas|\s+no\s+(?:es|puede|parece)|\s+não\s+(?:é|pode)|\s+non\s+(?:è|può)|\s+(?:es|est|ist|è|é)\s+(?:incorrect\w*|fausse?|falsch|falsa|errada|sbagliat\w*|nicht|wrong|pas)"
+    rf"|\s+(?:не(?:верн\w+|правильн\w+)?|salah|sai|yanlış|değil|bukan|tidak|गलत|नहीं|خاطئ\w*|ليس\w*|nie\s+jest|není))",
+    _I,
+)
+_BUT_IT_IS_NOT = re.compile(
+    r"[^.!?\n。]{0,60}?(?:\b(?:but|however|although|though)\b[^.!?\n]{0,12}?\b(?:is\s+not|isn['’]t|is\s+wrong|is\s+incorrect|is\s+actually\s+(?:wrong|incorrect|false)|not)\b(?!\s+(?:[A-J]\b|because|mentioned|stated|explicit))"
+    r"|[但][^，。]{0,6}?(?:不对|错|不是|不正确))",
+    _I,
+)
+_RANGE_AFTER = re.compile(rf"{MARKS}*(?:to|through|thru|[-–~〜]|至|到|から|bis|à|a)\s*{MARKS}*[A-Z](?![{'A-Za-z'}])")
+_CUT_AFTER = re.compile(rf"{MARKS}*,?\s*(?:or|and|oder|ou|und|或|或者|还是|和|または|또는|o|y|et|или)[\s.…]*\Z", _I)
+_SHARE_AFTER = re.compile(rf"{MARKS}*\s*[:=]?\s*(?:\d+(?:\.\d+)?\s*[%％]|[01]?\.\d+)")
+_HEDGED = re.compile(rf"(?:either|between|entre|zwischen|both)(?:{MARKS}|{OPTION})*+\Z", _I)
+_LOOKED_AT = re.compile(
+    rf"(?<![A-Za-z])(?:(?:consider|check|checking|look(?:ing)?\s+at|examin(?:e|ing)|evaluat(?:e|ing)|analy[sz](?:e|ing)"
+    rf"|compar(?:e|ing)|regarding|about|starting\s+with|review|reviewing|for|in|as\s+for|from|to|with|of|between|versus|vs)"
+    rf"(?:{MARKS}|(?:option|choice|options|choices|the|answer|[,:])(?![a-z]))*)\Z",
+    _I,
+)
+_OTHER_KEY = re.compile(rf"{OTHER_ANSWER}[\s_\"'*:-]*(?:[a-z]+[\s_]+)?\Z", _I)
+_OTHER_IN_KEY = re.compile(rf"{OTHER_ANSWER}", _I)
+_SMALL_WORD = re.compile(r"[^\S\n]+[a-zà-ÿа-яα-ω]|[描说講讲指提涉的]")
+_KEY_ALONE = re.compile(rf"{OPTION}{MARKS}*\Z", _I)
+
+
+class Sentences:
+    """Where the sentences of a text begin and end."""
+
+    def __init__(self, text: str) -> None:
+        self._ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+        self._length = len(text)
+
+    def around(self, position: int) -> tuple[int, int]:
+        """Begin and end of the sentence that holds a position; its mark belongs to it."""
+        at = bisect_right(self._ends, position)
+        begin = self._ends[at - 1] if at else 0
+        return begin, self._ends[at] if at < len(self._ends) else self._length
+
+
+@dataclass(frozen=True)
+class Context:
+    """A letter (or several at once) in its sentence. floor: where what was said of the letter before ends."""
+
+    text: str
+    start: int
+    end: int
+    sentence: tuple[int, int]
+    floor: int
+    clause_ends: bool
+
+    @cached_property
+    def near(self) -> str:
+        """What stands before the letter, across lines."""
+        return self.text[max(0, self.start - 100) : self.start]
+
+    @cached_property
+    def after(self) -> str:
+        return self.text[self.end : self.end + 100]
+
+    @cached_property
+    def before(self) -> str:
+        """The sentence up to the letter."""
+        return self.text[max(self.sentence[0], self.floor, self.start - 200) : self.start]
+
+    @cached_property
+    def rest(self) -> str:
+        """The sentence from the letter on."""
+        return self.text[self.end : min(self.sentence[1], self.end + 160)]
+
+    @cached_property
+    def clause(self) -> str:
+        """The letter's own clause up to it."""
+        return _after_last(_ANY_BREAK, self.before)
+
+    @cached_property
+    def main(self) -> str:
+        """The sentence up to the letter, after its last `but`, `so` or the like."""
+        return _after_last(_BREAK, self.before)
+
+
+def _after_last(pattern: re.Pattern[str], text: str) -> str:
+    last = 0
+    for match in pattern.finditer(text):
+        last = match.end()
+    return text[last:]
+
+
+def judge(context: Context) -> Judgement:
+    """What the text says of one letter, or of letters named in one breath."""
+    if _CALLED_WRONG.match(context.after) or _denied_at_end(context):
+        return Judgement("rejected", "called wrong")
+    if _negated(context):
+        return Judgement("rejected", "negated")
+    supposed = _supposed(context)
+    if supposed is not None:
+        return Judgement("supposed", supposed)
+    return _choice(context) or _mention(context)
+
+
+def _denied_at_end(context: Context) -> bool:
+    rest = context.rest
+    following = LETTER.search(rest)
+    clause = rest[: following.start()] if following else rest
+    broken = _ANY_BREAK.search(clause)
+    return _NEGATION_AT_END.search(clause[: broken.start()] if broken else clause) is not None
+
+
+def _negated(context: Context) -> bool:
+    """Whether the letter's clause denies it: `not`, `I doubt that the answer is`, `no evidence supports`."""
+    clause = _NO_NEGATION.sub(" ", context.clause)
+    label, colon, said = clause.rpartition(":") if ":" in clause else clause.rpartition("：")
+    if colon and len(label) > 30:
+        clause = said
+    if _COMPARED.search(clause):
+        return True
+    if not _NEGATION.search(clause):
+        return False
+    return not _RELATIVE.search(clause)
+
+
+def _supposed(context: Context) -> str | None:
+    """Why a letter is only looked at, or None."""
+    if _SHARE_AFTER.match(context.after):
+        return "given a probability"
+    if _RANGE_AFTER.match(context.after) or _CUT_AFTER.match(context.after):
+        return "part of a range or an unfinished choice"
+    if _HEDGED.search(context.before):
+        return "one of two"
+    if _asked(context):
+        return "in a question"
+    if _conditional(context.main) or _conditional(context.rest):
+        return "under a condition"
+    if _BUT_IT_IS_NOT.match(context.after):
+        return "seems right and is not"
+    if _EXAMPLE.search(context.before):
+        return "an example"
+    if _of_others(context):
+        return "said by another"
+    return None
+
+
+def _asked(context: Context) -> bool:
+    if re.match(r"[\W_]*[?？]\s*(?:yes|correct|right)\b", context.after, _I):
+        return False
+    sentence = context.text[context.sentence[0] : context.sentence[1]]
+    if _ASKS_AT_END.search(context.rest):
+        return True
+    if sentence[-1:] not in "?？؟" or not sentence:
+        return False
+    if re.search(r",\s*(?:right|isn['’]t it|correct|no)\?\s*\Z", sentence, _I):
+        return False
+    goes_on = context.text[context.sentence[1] :].strip(" \n?？*\"'")
+    return bool(goes_on) or _QUESTION.match(sentence) is not None or "¿" in sentence and len(sentence) > 8
+
+
+def _conditional(text: str) -> bool:
+    for match in _SUPPOSED.finditer(text):
+        if re.search(r"(?:even|as|only)\s+\Z", text[: match.start()], _I):
+            continue
+        if match.group().casefold() == "se" and text[: match.start()].strip():
+            continue
+        if not _NO_CONDITION.match(text, match.end()):
+            return True
+    return False
+
+
+def _of_others(context: Context) -> bool:
+    """Whether another than the writer chooses: `the host says that the answer is`, `many would pick`."""
+    main = context.main
+    said = None
+    for match in _OTHERS_SAY.finditer(main):
+        said = match
+    if said is None or _WRITER.search(main[said.start() :]):
+        return False
+    between = main[said.end() :]
+    if re.search(r"[,，;]", between) and not re.search(r"[,，]?\s*[\"“「']", between):
+        return False
+    return len(between) < 60
+
+
+def _choice(context: Context) -> Judgement | None:
+    declared = DECLARED.search(context.near)
+    if declared is not None and not _described(context) and not _explains(declared, context):
+        if _is_another(context.near, declared):
+            return Judgement("supposed", "another answer than the writer's")
+        if not _NEGATION.search(_NO_NEGATION.sub(" ", declared.group())) or _RELATIVE.search(declared.group()):
+            return Judgement("chosen", "declared as the answer", DECLARATION)
+    if _CALLED_RIGHT.match(context.after):
+        return Judgement("chosen", "called right", CHOICE)
+    if _FAVOURED.match(context.after):
+        return Judgement("chosen", "called the best", HINT)
+    if not context.clause_ends:
+        return None
+    if _BY_VERB.search(context.before):
+        return Judgement("chosen", "chosen by a verb", CHOICE)
+    if _BY_EVIDENCE.search(context.before):
+        return Judgement("chosen", "what the evidence points to", HINT)
+    if _CONCLUDED.search(context.before):
+        return Judgement("chosen", "concluded", HINT)
+    return None
+
+
+def _is_another(near: str, declared: re.Match[str]) -> bool:
+    if _OTHER_IN_KEY.search(declared.group()) and not re.search(r"second[^.]*,", declared.group()):
+        return True
+    return _OTHER_KEY.search(near[: declared.start()]) is not None
+
+
+def _explains(declared: re.Match[str], context: Context) -> bool:
+    """`Reason: A shows a bicycle`."""
+    return re.match(r"reason|cause|explanation", declared.group(), _I) is not None and not context.clause_ends
+
+
+def _described(context: Context) -> bool:
+    """`Answer B describes a man`: the letter is the subject of what follows."""
+    return (
+        _KEY_ALONE.search(context.near) is not None
+        and _SMALL_WORD.match(context.after) is not None
+        and not REASON_AFTER.match(context.after)
+        and not re.match(r"\s+is\b", context.after)
+    )
+
+
+def _mention(context: Context) -> Judgement:
+    if _described(context):
+        return Judgement("named", "described")
+    if _LOOKED_AT.search(context.near):
+        return Judgement("supposed", "only considered")
+    return Judgement("named", "mentioned")
