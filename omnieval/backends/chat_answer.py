@@ -116,7 +116,7 @@ class ChatAnswer:
             reasoning=well_formed("".join(self._reasoning)),
             finish_reason=self._text_finish or self._sound_finish,
             usage=self._usage,
-            timing=self._timing(),
+            timing=self._timing(complete=error is None),
             model=self._model,
             error=error,
             audio=audio,
@@ -124,10 +124,10 @@ class ChatAnswer:
             server_metrics=self._metrics,
         )
 
-    def _timing(self) -> Timing:
+    def _timing(self, *, complete: bool) -> Timing:
         spoken, tokens = self._spoken, self._tokens
         last_s = spoken.last_s if spoken else None
-        rtf = last_s / spoken.duration_s if spoken and last_s is not None else None
+        rtf = last_s / spoken.duration_s if complete and spoken and last_s is not None else None
         if self._whole:
             return Timing(started=self._started_wall, e2e_s=rounded(self._last_chunk_s), rtf=rounded(rtf))
         counted = None if self._reasoning_came or last_s is not None else self._text_tokens

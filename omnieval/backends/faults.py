@@ -68,6 +68,21 @@ _MEANINGS = (
         "the model cannot take this kind of media; check the deployment, or change input_mode",
     ),
     _meaning(
+        r"ref_audio must be",
+        "configuration",
+        "this server takes a reference voice inside the request only; use --transport inline",
+    ),
+    _meaning(
+        r"non-empty 'ref_text'",
+        "configuration",
+        "the list has no transcripts of the reference voices, so send --set extra_body.x_vector_only_mode=true",
+    ),
+    _meaning(
+        r"invalid (speaker|voice|language) '|does not support generate_|task requires '",
+        "configuration",
+        "the model cannot make this voice; choose a reference, a named voice or a description as it can",
+    ),
+    _meaning(
         r"failed to (load|decode) (image|audio|video)|cannot identify image|non-base64 digit"
         r"|invalid or corrupted (audio|image|video)",
         "sample",

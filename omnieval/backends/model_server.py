@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import httpx
 
 _CHECK_S = 30.0
+# The largest sound that is kept, in base64, and what stands around it.
+_MOST_BYTES = 512 * 2**20
 # Reading and encoding media for more requests at once would only fill memory.
 _ENCODED_AT_ONCE = 2
 
@@ -137,6 +139,26 @@ class ModelServer:
             step, limit_s, timeout_failure("between two chunks", limit_s, "between_chunks_s")
         )
 
+    async def pieces(self, response: httpx.Response) -> AsyncIterator[bytes]:
+        """The content as it comes. Raises FailedTry when it becomes too large for an answer."""
+        size = 0
+        async for piece in response.aiter_bytes():
+            size += len(piece)
+            if size > _MOST_BYTES:
+                message = f"an answer of more than {_MOST_BYTES} bytes"
+                hint = "the model does not come to an end; limit it with decode.max_tokens"
+                raise FailedTry(Failure("protocol", message, hint=hint))
+            yield piece
+
+    async def whole(self, response: httpx.Response) -> bytes:
+        """All of the content. Raises FailedTry when it takes too long, or is too large."""
+
+        async def joined() -> bytes:
+            return b"".join([piece async for piece in self.pieces(response)])
+
+        content: bytes = await self.first(joined())
+        return content
+
     def safe(self, failure: Failure) -> Failure:
         """The failure without the key, which a server may repeat in anything that it sends."""
         return replace(failure, message=faults.redact(failure.message, self._secret))
@@ -155,7 +177,7 @@ class ModelServer:
         return FailedTry(faults.classify(None, faults.message_in(error), secret=self._secret))
 
     async def _refusal(self, response: httpx.Response) -> Failure:
-        body = await self.first(response.aread())
+        body = await self.whole(response)
         retry_after = response.headers.get("retry-after")
         message = faults.message_of(body)
         return faults.classify(response.status_code, message, retry_after=retry_after, secret=self._secret)

@@ -82,7 +82,7 @@ class OpenAIChat:
                 await self._read_whole(response, answer)
 
     async def _read_stream(self, response: httpx.Response, answer: ChatAnswer) -> None:
-        events = event_data(response.aiter_bytes())
+        events = event_data(self._server.pieces(response))
         while True:
             try:
                 if answer.finished:
@@ -112,7 +112,7 @@ class OpenAIChat:
 
     async def _read_whole(self, response: httpx.Response, answer: ChatAnswer) -> None:
         """One JSON object, as asked for or from a server that ignores `stream`."""
-        body = await self._server.first(response.aread())
+        body = await self._server.whole(response)
         kind = response.headers.get("content-type", "no content type")
         if "json" not in kind:
             message = f"expected an event stream or JSON, found {kind}: {faults.message_of(body)}"

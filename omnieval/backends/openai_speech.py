@@ -128,7 +128,7 @@ class OpenAISpeech:
     async def _read_sound(self, response: httpx.Response, answer: SpeechAnswer) -> None:
         if not {"content-length", "transfer-encoding"} & set(response.headers):
             answer.note(_UNFRAMED)
-        pieces = response.aiter_bytes()
+        pieces = self._server.pieces(response)
         while True:
             wait = self._server.next if answer.began else self._server.first
             data = await wait(anext(pieces, None))
@@ -138,7 +138,7 @@ class OpenAISpeech:
         answer.end()
 
     async def _read_events(self, response: httpx.Response, answer: SpeechAnswer) -> None:
-        events = event_data(response.aiter_bytes())
+        events = event_data(self._server.pieces(response))
         while not answer.finished:
             wait = self._server.next if answer.began else self._server.first
             try:
@@ -154,7 +154,7 @@ class OpenAISpeech:
 
     async def _read_text(self, response: httpx.Response, kind: str) -> None:
         """An answer that does not even claim to be sound."""
-        body = await self._server.first(response.aread())
+        body = await self._server.whole(response)
         failure = text_failure(body)
         if failure is None:
             message = f"expected sound, found {kind}: {faults.shorten(faults.message_of(body))}"

@@ -47,6 +47,7 @@ class Spoken:
         self._fallback = fallback
         self._most_bytes = most_bytes
         self._format: PcmFormat | None = None
+        self._by_header = False
         self._said: dict[str, Any] = {}
         self._data = bytearray()
         self._frames = 0
@@ -112,6 +113,7 @@ class Spoken:
             )
         self._finish_wav()
         self._settle(head.format)
+        self._by_header = True
         self._missing = head.size or 0
 
     def add_raw(self, data: bytes, at_s: float) -> None:
@@ -185,9 +187,11 @@ class Spoken:
         self._missing = 0
 
     def _raw_format(self) -> PcmFormat:
-        """Of samples without a header; a WAV header that came before decides, as far as nothing else is
-        said."""
+        """Of samples without a header. What was assumed for earlier ones may be contradicted, and that
+        shows."""
         form, fallback = self._format, self._fallback
+        if form is not None and self._by_header:
+            return form
         encoding: Encoding | None = form.encoding if form else "s16"
         if form is None and "encoding" in self._said:
             encoding = _ENCODINGS.get(self._said["encoding"])

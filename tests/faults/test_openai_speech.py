@@ -302,6 +302,24 @@ def test_what_is_no_whole_sound_is_a_failure_that_keeps_what_had_arrived(
     assert (response.timing.rtf, response.timing.e2e_s) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("message", "hint"),
+    [
+        ("ref_audio must be a URL (http/https) or base64 data URL (data:...)", "--transport inline"),
+        ("Invalid speaker 'ann'. Supported: ryan, vivian", "choose a reference"),
+        ("Invalid voice 'ann'. Supported: ryan", "choose a reference"),
+        ("VoiceDesign task requires 'instructions' to describe the voice", "choose a reference"),
+        ("Qwen3TTS does not support generate_custom_voice", "choose a reference"),
+        ("Base task requires non-empty 'ref_text' (transcript of the reference)", "x_vector_only_mode"),
+    ],
+)
+def test_a_voice_that_the_model_cannot_make_is_a_matter_of_configuration(
+    message: str, hint: str, server: FaultServer
+) -> None:
+    error = failure(hear(server, lambda e: e.json(400, {"error": {"message": message}})))
+    assert (error.kind, error.retryable, hint in (error.hint or "")) == ("configuration", False, True)
+
+
 def test_a_slow_drip_ends_at_the_total_time(server: FaultServer) -> None:
     async def drip(exchange: Exchange) -> None:
         await body(exchange, SAID, complete=False)
