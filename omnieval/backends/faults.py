@@ -75,7 +75,7 @@ _MEANINGS = (
     _meaning(
         r"non-empty 'ref_text'",
         "configuration",
-        "the list has no transcripts of the reference voices, so send --set extra_body.x_vector_only_mode=true",
+        "the list has no transcripts of its reference voices; --set extra_body.x_vector_only_mode=true",
     ),
     _meaning(
         r"invalid (speaker|voice|language) '|does not support generate_|task requires '",
