@@ -15,7 +15,7 @@ from omnieval.parsing.layouts import LABEL_LINE, boxes, echoed, graded, other_fi
 from omnieval.parsing.mentions import NO_SUCH_OPTION, Mention, mentions
 from omnieval.parsing.option_text import named_option
 from omnieval.parsing.parsed import ParsedLetter
-from omnieval.parsing.stance import CHOICE, HINT
+from omnieval.parsing.stance import CHOICE, HEDGED, HINT
 from omnieval.parsing.withdrawals import is_revised, withdrawals
 
 _WORDS = re.compile(r"[^\W_]+")
@@ -23,6 +23,8 @@ _VERDICT_MARK = re.compile(r"[✓✔✅☑✗✘❌×√]")
 # A last sentence that is one letter; the text is looked at from its end only.
 _LAST_SENTENCE = re.compile(r"[.!?。！？:：\n][\s*_`\"'“‘(（【\[]*(?P<letter>[A-Z])[^\w]*\Z")
 _LEADING = re.compile(r"[\W_]*(?:(?:option|choice|letter|选项|opción|option|вариант)\s+)?[\W_]*$", re.IGNORECASE)
+# What makes a letter the subject of a sentence, in scripts without spaces.
+_PARTICLE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af](?<!选)(?<!選)(?<!项)(?<!項)(?<!で)(?<!だ)(?<!입)(?<!번)(?<!예)(?<!因)(?<!吧)")
 # A question that a model asks itself after its answer, and then answers too.
 _NEXT_QUESTION = re.compile(
     r"\n[\s#*>-]*(?:(?:next|new|another|follow-?up)\s+)?(?:question|q|problem|问题|問題|题目|質問|問|질문|문제|pregunta|frage|вопрос|pergunta|domanda)"
@@ -64,6 +66,8 @@ def _read(answer: AnswerText, text: str, options: Mapping[str, str]) -> ParsedLe
     listed = [choice for layout in layouts for choice in layout.choices]
     last, taken_back = _last_commitment(kept, found, listed)
     if last is not None:
+        if last.reason == HEDGED and len({m.letters for m in found if m.reason == HEDGED}) > 1:
+            return ParsedLetter.none("several letters, none of them chosen")
         return _parsed(answer, last)
     named = _only_named(found, taken_back)
     if named is not None:
@@ -191,6 +195,8 @@ def _opens(text: str, mention: Mention) -> bool:
         return mention.ends_clause
     after = text[mention.end :]
     if re.match(r"[^\S\n]+(?:is|was|seems|in|and|or|vs)\b", after):
+        return False
+    if _PARTICLE.match(after):
         return False
     return mention.ends_clause or not re.match(r"[^\S\n]+[a-zà-ÿа-яα-ω\u0590-\u06ff\u0900-\u0dff]|\w", after)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from omnieval.parsing.letters import LETTER
 from omnieval.parsing.mentions import Mention
@@ -64,7 +65,7 @@ def struck_out(text: str) -> list[tuple[int, int]]:
 
 def other_fields(text: str) -> list[tuple[int, int]]:
     """Where a JSON object holds something else than its answer: `"second_best": "C"`."""
-    pairs = list(_PAIR.finditer(text))
+    pairs = list(islice(_PAIR.finditer(text), 60))
     if not any(_is_answer_key(pair.group("key")) for pair in pairs):
         return []
     return [pair.span() for pair in pairs if not _is_answer_key(pair.group("key")) and len(pair.group("key")) > 1]
@@ -88,7 +89,7 @@ def boxes(text: str) -> Layout:
 
 def graded(text: str, options: Mapping[str, str]) -> Layout:
     """Options that are called right and wrong one by one, in a list, a table or a line."""
-    letters = [m for m in LETTER.finditer(text) if m.group() in "ABCDEFGHIJ"][:60]
+    letters = [m for m in LETTER.finditer(text) if m.group() in "ABCDEFGHIJ"][:40]
     grades: dict[str, tuple[bool, re.Match[str]]] = {}
     for letter, after in zip(letters, [*letters[1:], None], strict=False):
         line_end = text.find("\n", letter.end())

@@ -22,7 +22,7 @@ from omnieval.parsing.words import (
 
 _BEFORE, _AFTER = 100, 60
 # So many letters at either end of a text are looked at.
-_FIRST, _LAST = 12, 36
+_FIRST, _LAST = 8, 20
 
 LETTER = re.compile(rf"(?<![{WORD}])[A-Za-z](?![{WORD}])")
 _MARK_LINK = rf"{MARKS}*(?:[:：=→➜➡⇒–—-]|{IS})"
@@ -32,14 +32,13 @@ DECLARED = re.compile(
     rf"(?:{ANSWER}{_LINKS}|{WEAK_ANSWER}{_MARK_LINK}{_LINKS}"
     rf"|{CORRECT}(?:的)?[ ]?(?:one|{WEAK_ANSWER}|{OPTION}){_LINKS}"
     rf"|(?:{ANSWER}|{CORRECT}\s{WEAK_ANSWER})[^.!?\n;:。！？]{{0,70}}?{IS}{_LINKS})\Z",
-    re.IGNORECASE,
 )
 _BEFORE_SMALL = re.compile(
     rf"(?:{CHOOSES}|{CONCLUDES}|{OPTION}|{ADVERB})(?:{MARKS}|[:：,]|(?:its|it['’]s|is|the|that|option|choice|letter)(?![a-z]))*+\Z",
-    re.IGNORECASE,
 )
+_BEFORE_SMALL_A = re.compile(rf"{OPTION}\W*+\Z")
 _NAME_BEFORE = re.compile(
-    r"(?<![A-Za-z])(?:an|teams?|vitamin[ae]?s?|groups?|players?|persons?|people|speakers?|characters?|grade|hepatitis|figure"
+    r"(?<![a-z])(?:an|teams?|vitamin[ae]?s?|groups?|players?|persons?|people|speakers?|characters?|grade|hepatitis|figure"
     r"|fig\.?|tables?|sections?|parts?|points?|plan|rooms?|gates?|cameras?|channels?|platform|appendix|series|class"
     r"|exhibit|building|size|level|zone|area|row|column|line|track|side|disc|drive|notes?|key(?:\s+of)?|string"
     r"|mr\.?|mrs\.?|ms\.?|dr\.?|man|woman|boy|girl|student|contestant|driver|car|house|video|clip|scene|image|frame"
@@ -50,7 +49,6 @@ _NAME_BEFORE = re.compile(
     r"|door|box|item|object|bag|cup|ball|road|exit|street|floor|county|district|division|league|pool|court|field|deck"
     r"|equipo|équipe|equipe|mannschaft|gruppe|groupe|grupo|gruppo|команда|группа|игрок|squadra|jugador|joueur|spieler)"
     r"[\s'\"“‘]+\Z|(?:维生素|維生素|ビタミン|비타민|第|[0-9]\s?°|[0-9]°|팀|ครีม|วิตามิน)\s*\Z",
-    re.IGNORECASE,
 )
 # A thing with a letter may still be the answer: `Image B is the correct answer`.
 _CALLED_ANSWER = re.compile(
@@ -67,14 +65,16 @@ _INITIAL_BEFORE = re.compile(r"(?<![A-Za-z])[A-Z]\.\s?\Z")
 _SURNAME_AFTER = re.compile(r"\.\s?[A-Z][a-z]")
 # Words after a capital A that make it a letter; after any other word it is the article.
 _NO_ARTICLE = re.compile(
-    r"\s+(?:is|was|are|were|seems?|appears?|looks?|sounds?|because|since|as|and|or|but|not|matches|match|fits?|would|could"
-    r"|can|cannot|should|must|might|may|has|have|does|do|describes?|shows?|says?|states?|best|only|for|in|to|from|due"
+    r"\s+(?:is|was|are|were|seems?|appears?|looks?|sounds?|because|since|as|and|or|but|not|matches|fits?|would|could"
+    r"|cannot|should|must|might|may|has|have|does|do|describes?|shows?|says?|states?|only|for|in|to|from|due"
     r"|based|given|which|that|who|if|when|while|with|until|over|instead|rather|here|then|by|at|on|it|correctly"
     r"|accurately|makes|works|isn|doesn|wasn|contradicts?|fails?|aligns?|corresponds?|mentions?|talks|refers?|option"
-    r"|choice|seem|nor|vs|versus|no|yes|y|o|et|ou|und|oder|e|es|est|ist|è|é|porque|weil|car|perché|perche|noch|mais|sondern|ni|né"
-    r"|through|wrong|right|correct|incorrect|false|true|hay|oder|ve|atau|de\s+la)(?![a-zA-Z])"
+    r"|choice|nor|vs|versus|y|o|et|ou|und|oder|e|es|est|ist|è|é|porque|weil|car(?=\s+(?:il|elle|on|la|le|les|c|l|un|une|nous)\b)|perché|perche|noch|mais|sondern|ni|né|wählen|nehmen|sagen"
+    r"|through|hay|oder|ve|atau|de\s+la)(?![a-zA-Z])"
+    r"|\s+(?:right|wrong|correct|incorrect|true|false|no|yes)(?=\s*(?:[,.;:\n]|$|[B-J]\b))|\s+can(?=\s+(?:be|not)\b|['’]t)|\s+best(?=\s+\w+s\b)"
 )
 _FOLLOWED_BY_WORD = re.compile(r"[^\S\n]+[A-Za-z\u00c0-\u024f]")
+_ARTICLE_AFTER = re.compile(r"[^\S\n]+[a-z\u00df-\u024f]")
 _FOLLOWED_BY_SMALL_WORD = re.compile(r"[^\S\n]+[a-z\u00df-\u024f\u0430-\u044f\u03b1-\u03c9]")
 REASON_AFTER = re.compile(
     r"\s+(?:because|since|as|for|given|based|due|and|but|which|where|with|while|from|here|instead|rather|over"
@@ -97,10 +97,19 @@ _MOVES = re.compile(r"(?:chang|switch|mov|revis|correct|prefer|改)", re.IGNOREC
 _HUGS = tuple("(（[【{\"“'‘*`")
 
 
-def groups(text: str, options: Collection[str]) -> Iterator[list[re.Match[str]]]:
-    """The letters of a text, those together that are named in one breath: `A or B`, `A, B and C`."""
+def lowered(text: str) -> str:
+    """The text in small letters, each at its place; patterns that know no capitals are searched faster."""
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
+def groups(text: str, low: str, options: Collection[str]) -> Iterator[list[re.Match[str]]]:
+    """The letters of a text, those together that are named in one breath: `A or B`, `A, B and C`.
+
+    low: the text, `lowered`. options: the letters that there are.
+    """
     group: list[re.Match[str]] = []
-    for match in _letters(text, options):
+    for match in _letters(text, low, options):
         if group and _joined(text, group[-1].end(), match):
             group.append(match)
             continue
@@ -117,35 +126,36 @@ def ends_clause(text: str, end: int) -> bool:
     return not _FOLLOWED_BY_WORD.match(after) or bool(REASON_AFTER.match(after))
 
 
-def _letters(text: str, options: Collection[str]) -> list[re.Match[str]]:
+def _letters(text: str, low: str, options: Collection[str]) -> list[re.Match[str]]:
     found = list(LETTER.finditer(text))
     if len(found) > _FIRST + _LAST:
         found = found[:_FIRST] + found[-_LAST:]
-    return [match for match in found if _is_letter(text, match, options)]
+    return [match for match in found if _is_letter(text, low, match, options)]
 
 
-def _is_letter(text: str, match: re.Match[str], options: Collection[str]) -> bool:
+def _is_letter(text: str, low: str, match: re.Match[str], options: Collection[str]) -> bool:
     start, end = match.span()
     letter = match.group()
     before, after = text[max(0, start - _BEFORE) : start], text[end : end + _AFTER]
+    said = low[max(0, start - _BEFORE) : start]
     if before[-1:] in ("\\", "&", "@", "#", "°", "+"):
         return False
     if len(before) > 1 and before[-1] in "'’.-" and before[-2].isalnum() and before[-2].isascii():
         lone = len(before) == 2 or not before[-3].isalnum()
-        if before[-1] in "'’" or lone or not DECLARED.search(before):
+        if before[-1] in "'’" or lone or not DECLARED.search(said):
             return False
     if _NAME_AFTER.match(after) or (_INITIAL_BEFORE.search(before) and _SURNAME_AFTER.match(after)):
         return False
     if letter.upper() == "I" and (not options or "I" not in options or _FOLLOWED_BY_SMALL_WORD.match(after)):
         return False
     if letter.islower():
-        return _is_small_letter(before, letter, after) and (not options or letter.upper() in options)
-    if letter == "A" and _FOLLOWED_BY_SMALL_WORD.match(after) and not _NO_ARTICLE.match(after):
+        return _is_small_letter(said, letter, after) and (not options or letter.upper() in options)
+    if letter == "A" and _ARTICLE_AFTER.match(after) and not _NO_ARTICLE.match(after):
         return False
-    if _NAME_BEFORE.search(before) and not _CALLED_ANSWER.match(after):
+    if _NAME_BEFORE.search(said) and not _CALLED_ANSWER.match(after):
         return False
     in_question = letter in options if options else letter in "ABCDEFGHJ"
-    return in_question or letter in "ABCDEFGH" or bool(DECLARED.search(before))
+    return in_question or letter in "ABCDEFGH" or bool(DECLARED.search(said))
 
 
 def _is_small_letter(before: str, letter: str, after: str) -> bool:
@@ -159,7 +169,8 @@ def _is_small_letter(before: str, letter: str, after: str) -> bool:
         return True
     if DECLARED.search(before):
         return True
-    return bool(_BEFORE_SMALL.search(before)) and (letter != "a" or bool(re.search(OPTION + r"\W*\Z", before, re.I)))
+    pattern = _BEFORE_SMALL_A if letter == "a" else _BEFORE_SMALL
+    return pattern.search(before) is not None
 
 
 def _joined(text: str, end: int, match: re.Match[str]) -> bool:

@@ -10,7 +10,7 @@ from omnieval.parsing.words import NEGATION, NO_NEGATION, SUPPOSED
 _WORD = re.compile(r"[^\W_]+")
 _ARTICLES = frozenset({"a", "an", "the"})
 _UNSURE = re.compile(
-    rf"{NEGATION}|{SUPPOSED}|\b(?:unable|unsure|unclear|unknown|absent|missing|lacks?|rather|would)\b|不确定|もし",
+    rf"{NEGATION}|{SUPPOSED}|\b(?:unable|unsure|unclear|unknown|absent|missing|lacks?|without|rather|would)\b|不确定|もし",
     re.IGNORECASE,
 )
 _NO_NEGATION = re.compile(NO_NEGATION, re.IGNORECASE)
@@ -23,7 +23,7 @@ _NO_ANSWER = re.compile(
     r"(?:can(?:no|['’])?t|cannot|unable\s+to|not\s+able\s+to|impossible\s+to|difficult\s+to|hard\s+to|don['’]t|do\s+not|didn['’]t)\s+(?:\w+ly\s+)?"
     r"(?:determine|tell|say|answer|know|assist|help|identify|confirm|be\s+(?:sure|certain|determined)|view|watch|access|receive|process|have\s+(?:enough|access|the))"
     r"|(?:can(?:no|['’])?t|cannot)\s+(?:see|hear)\s+(?:the|any|your)\s+(?:video|audio|clip|file)"
-    r"|\bsorry\b|\bplease\b|\bhelp\b|\b(?:no|not)\s+(?:idea|sure|clear|certain|enough)\b|\?|无法|不能确定|不知道|不确定|わかりません|모르",
+    r"|\bsorry\b|\bi\s+understand\b|\blet\s+me\b|\bplease\b|\bhelp\b|\b(?:no|not)\s+(?:idea|sure|clear|certain|enough)\b|\?|无法|不能确定|不知道|不确定|わかりません|모르",
     re.IGNORECASE,
 )
 # What may stand before an option's text when the reply is nothing else.

@@ -40,6 +40,7 @@ from omnieval.parsing.words import (
 Stance = Literal["chosen", "rejected", "named", "supposed"]
 # How much a choice weighs: a weaker one does not replace a stronger one.
 DECLARATION, CHOICE, HINT = 3, 2, 1
+HEDGED = "held possible"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,37 +52,48 @@ class Judgement:
     weight: int = 0
 
 
-_I = re.IGNORECASE
 _SENTENCE_END = re.compile(
-    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bans)(?<!\bMr)(?<!\bDr)\.(?=[\s*\"'”’)\]]|$)|[!?。！？؟।\n]", _I
+    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bans)(?<!\bmr)(?<!\bdr)\.(?=[\s*\"'”’)\]]|$)|[!?。！？؟।\n]"
 )
-_BREAK = re.compile(BREAK, _I)
-_ANY_BREAK = re.compile(rf"{BREAK}|{SOFT_BREAK}", _I)
-_NEGATION = re.compile(NEGATION, _I)
-_NO_NEGATION = re.compile(NO_NEGATION, _I)
-_NEGATION_AT_END = re.compile(NEGATION_AT_END, _I)
-_SUPPOSED = re.compile(SUPPOSED, _I)
+_BREAK = re.compile(BREAK)
+_ANY_BREAK = re.compile(rf"{BREAK}|{SOFT_BREAK}")
+_NEGATION = re.compile(NEGATION)
+_NO_NEGATION = re.compile(NO_NEGATION)
+_NEGATION_AT_END = re.compile(NEGATION_AT_END)
+_SUPPOSED = re.compile(SUPPOSED)
+_GIVES_REASON = re.compile(words({"en": r"since|because|as", "es": "porque", "fr": "car", "de": "weil|denn"}) + r"\Z")
+# What is asked for, in words of its own: `the sound that is heard first is B`, `what the man does next is C`.
+_IDENTIFIED = re.compile(
+    r"(?<![a-z])(?:what|the\s+\w+[^,;:]*?\b(?:that|which|who|not|never|first|last|next|most|least|only|missing|\w+ed|heard|shown|seen))\b[^;:]*?"
+    rf"\b(?:is|are|was)(?:{GLUE}|{ADVERB}|{OPTION})*+\Z",
+)
+_HEDGE = re.compile(
+    words({"en": r"maybe|perhaps|possibly|might|could|may", "es": r"quizás?|podría", "fr": r"peut-être|pourrait", "de": r"vielleicht|könnte",
+           "ru": r"может|возможно"}, {"zh": r"可能|也许|或许", "ja": r"かもしれ", "ko": r"수도"}) + r"[^,;，；]{0,25}\Z",
+)
 _COMPARED = re.compile(r"(?:比|比起|相比|较之)\s*(?:选项)?\s*\Z")
-_NO_CONDITION = re.compile(rf"[\s,，]*(?:{NO_CONDITION})", _I)
-_EXAMPLE = re.compile(EXAMPLE, _I)
-_QUESTION = re.compile(rf"[\W_]*(?:(?:so|and|but|now|ok|okay|wait|hmm)[\s,]+)?{QUESTION_START}", _I)
+_NO_CONDITION = re.compile(rf"[\s,，]*(?:{NO_CONDITION})")
+_EXAMPLE = re.compile(EXAMPLE)
+_QUESTION = re.compile(rf"[\W_]*(?:(?:so|and|but|now|ok|okay|wait|hmm)[\s,]+)?{QUESTION_START}")
 _ASKS_AT_END = re.compile(r"(?:吗|嗎|呢|か)[\s?？。！!\"'”’)]*\Z|(?:습니까|인가요|일까요|할까요)[\s?？。]*\Z")
-_OTHERS_SAY = re.compile(rf"{OTHERS}.{{0,60}}?{SAYS}", _I)
-_WRITER = re.compile(WRITER, _I)
+_OTHERS_SAY = re.compile(rf"{OTHERS}.{{0,60}}?{SAYS}")
+_THEIR_ANSWER = re.compile(
+    rf"(?:{OTHERS}(?:['’]s|['’])|(?<![a-z])(?:his|her|their|whose))\s+(?:\w+\s+)?(?:answer|choice|guess|pick|response)"
+)
+_WRITER = re.compile(WRITER)
 # A noun that the denied thing is: `the sound that is not heard is B`, `没有提到的是B`.
 _RELATIVE = re.compile(
-    rf"{words({'en': r'that|which|who|one|ones|event|object|item|thing|sound|option|statement|not', 'es': 'que', 'fr': 'qui|que', 'de': 'die|der|das'})}"
+    rf"{words({'en': r'what|that|which|who|one|ones|event|object|item|thing|sound|option|statement|not', 'es': 'que', 'fr': 'qui|que', 'de': 'die|der|das'})}"
     rf"[^,;:]*?{NEGATION}[^,;:]*?(?:(?<=\s)(?:is|are|was|would\s+be|must\s+be|es|est|ist)(?![a-z]))(?:{GLUE}|{OPTION}|(?:the|la|le|die|therefore|thus|clearly|definitely|likely)(?![a-z]))*+\Z"
     rf"|[没沒未][^不错]*的[^，。]{{0,6}}?[是为]\s*(?:选项|選項)?\s*\Z",
-    _I,
 )
-_NEGATED_CLAIM = re.compile(r"(?<![a-z])(?:think|believe|feel|clear|sure|certain|convinced|confirm|say|evidence|indication|sign|mean|doubt|proof|reason|means)\b", _I)
+_NEGATED_CLAIM = re.compile(r"(?<![a-z])(?:think|believe|feel|clear|sure|certain|convinced|confirm|say|evidence|indication|sign|mean|doubt|proof|reason|means)\b")
 _BY_VERB = re.compile(
-    rf"{CHOOSES}(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|be|also|with|was|were|here|would|should|must|la|el|le|die|que|dass|que\s+sea|es)(?![a-z]))*+\Z", _I
+    rf"{CHOOSES}(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|be|also|with|was|were|here|would|should|must|la|el|le|die|que|dass|que\s+sea|es)(?![a-z]))*+\Z"
 )
-_BY_EVIDENCE = re.compile(rf"{POINTS}(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|answer)(?![a-z]))*+\Z", _I)
+_BY_EVIDENCE = re.compile(rf"{POINTS}(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|answer)(?![a-z]))*+\Z")
 _CONCLUDED = re.compile(
-    rf"{CONCLUDES}(?:{GLUE}|{ADVERB}|{OPTION}|(?:it['’]?s|it\s+is|it|is|must|be|应|选|選|是|选择|c['’]est|es|ist|è|é)(?![a-z]))*+\Z", _I
+    rf"{CONCLUDES}(?:{GLUE}|{ADVERB}|{OPTION}|(?:it['’]?s|it\s+is|it|is|must|be|应|选|選|是|选择|c['’]est|es|ist|è|é)(?![a-z]))*+\Z"
 )
 _IS = (
     r"(?:is|are|was|were|seems?|appears?|looks?|sounds?|would\s+be|must\s+be|should\s+be|might\s+be|will\s+be"
@@ -104,9 +116,8 @@ _CALLED_RIGHT = re.compile(
     rf"|(?:选项|選項|项|項)?(?:才|就|显然|应该)?(?:是|为|為)?(?:正确|正確|对的|對的|对|對|答案|正解)"
     rf"|\s*(?:が|は|のほうが|の方が)(?:最も|一番|唯一)?(?:正解|正しい|答え|正答|適切|妥当|適当|適して|合って|合致|当てはま)|\s*(?:を選|を選択|だと思|と思|と考え)"
     rf"|(?:번)?\s*(?:이|가|은|는)\s*(?:가장\s*|더\s*|제일\s*)?(?:정답|맞|옳|적절|적합|답|올바)|\s*(?:를|을)\s*(?:선택|고르|택)|(?:라|이라)고\s*(?:생각|봅)"
-    rf"|\s*{_BE}\s*(?:correct[aeo]?|bonne|richtig\w*|certa|giust[ao]|corrett[ao]|respuesta|réponse|antwort|resposta|risposta|верн\w+|правильн\w+|poprawn\w+|správn\w+|benar|tepat|đúng|đáp án)"
-    rf"|\s+(?:верн\w+|правильн\w+|подходит|doğru|đúng|benar|सही|صحيح(?:ة)?|هي الصحيحة|ถูกต้อง|στη|είναι\s+η?\s*σωστή))",
-    _I,
+    rf"|\s*{_BE}\s*(?:correct[aeo]?|bonne|juste|exacte?|richtig\w*|korrekt\w*|certa|giust[ao]|corrett[ao]|respuesta|réponse|antwort|resposta|risposta|верн\w+|правильн\w+|poprawn\w+|správn\w+|benar|tepat|đúng|đáp án)"
+    rf"|\s+(?:верн\w+|правильн\w+|подходит|richtig|korrekt|juste|wählen|nehmen|sagen|doğru|đúng|benar|सही|صحيح(?:ة)?|هي الصحيحة|ถูกต้อง|στη|είναι\s+η?\s*σωστή))",
 )
 _FAVOURED = re.compile(
     rf"{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:best|likely|likeliest|plausible|accurate|appropriate|suitable|reason|cause|explanation|valid|supported"
@@ -114,41 +125,37 @@ _FAVOURED = re.compile(
     rf"|fits?\s+(?:best|better|the|perfectly|well)|match(?:es)?\s+(?:best|the|what|this|perfectly|exactly)"
     rf"|(?:best|correctly|accurately|perfectly|clearly|most\s+\w+)\s+(?!not)\w+|makes\s+(?:the\s+most\s+)?sense|works\s+best|aligns?\s+(?:best\s+)?with|stands\s+out"
     rf"|corresponds\s+(?:best\s+)?to|is\s+confirmed|can\s+be\s+confirmed|seems\s+right"
-    rf"|(?:选项|選項|项|項)?(?:比[A-J]|最|更|较)?(?:最合适|合适|最符合|符合|贴切|准确|最佳|更|合理))",
-    _I,
+    rf"|(?:选项|選項|项|項)?(?:比[a-j]|最|更|较)?(?:最合适|合适|最符合|符合|贴切|准确|最佳|更|合理))",
 )
 _CALLED_WRONG = re.compile(
-    rf"{MARKS}*[,，]?\s*(?:(?:{_IS}|can|could|does|do|did|would|has|have|must|should|will)\s+(?:\w+\s+){{0,2}}?(?:not(?!\s+only)|wrong|incorrect|false"
+    rf"(?![,，]\s*\w+n['’]t\s+it\b){MARKS}*[,，]?\s*(?:(?:{_IS}|can|could|does|do|did|would|has|have|must|should|will)\s+(?:\w+\s+){{0,2}}?(?:not(?!\s+only)|wrong|incorrect|false"
     rf"|unlikely|impossible|implausible|excluded|ruled\s+out|eliminated|discarded|dismissed|rejected|invalid|irrelevant|inaccurate|no|out|less|doubtful"
     rf"|incompatible|inconsistent|unsupported|contradicted|unrelated|a\s+distractor|never)(?![a-z])"
     rf"|(?:is|does|was|are|do|would|could|did|has|have|wo|ca|must|should)n['’]t(?![a-z])|cannot(?![a-z])|contradicts|fails(?![a-z])"
-    rf"|[:：–—-]\s*{MARKS}*(?:no|not|wrong|incorrect|false|错|错误|不对)(?![a-z])|\s+(?:no|wrong|incorrect|false)(?=\s*(?:[.,;\n]|$|[B-J]\)))"
+    rf"|[:：–—-]\s*{MARKS}*(?:no|not|wrong|incorrect|false|错|错误|不对)(?![a-z])|\s+(?:no|wrong|incorrect|false)(?=\s*(?:[.,;\n]|$|[b-j]\)))"
     rf"|[,，]\s*{MARKS}*(?:no|wrong|incorrect|false)(?=\s*(?:[.,;\n]|$))|[?？]\s*(?:no|nope|wrong|incorrect)(?![a-z])|[:：]?{MARKS}*[✗✘❌×]"
-    rf"|(?:选项|選項|项|項)?(?:则|也|都|均|是|为|為|并|肯定|明显|显然)?(?:不(?!选|選|是[A-Z]|如选)|错|錯|有误|排除|没|沒|无关|無關|可以排除|可排除|被排除)|は(?:誤|違|不|間違)|は正しくない|(?:が|は)?ではな|じゃな|より(?!も?良)"
+    rf"|(?:选项|選項|项|項)?(?:则|也|都|均|是|为|為|并|肯定|明显|显然)?(?:不(?!选|選|是[a-z]|如选)|错|錯|有误|排除|没|沒|无关|無關|可以排除|可排除|被排除)|は(?:誤|違|不|間違)|は正しくない|(?:が|は)?ではな|じゃな|より(?!も?良)"
     rf"|\s*(?:가|이|는|은)?\s*아[니닙닌]|\s*(?:은|는)\s*틀|보다"
     rf"|\s+n['’](?:est)\s+pas|\s+no\s+(?:es|puede|parece)|\s+não\s+(?:é|pode)|\s+non\s+(?:è|può)|\s+(?:es|est|ist|è|é)\s+(?:incorrect\w*|fausse?|falsch|falsa|errada|sbagliat\w*|nicht|wrong|pas)"
     rf"|\s+(?:не(?:верн\w+|правильн\w+)?|salah|sai|yanlış|değil|bukan|tidak|गलत|नहीं|خاطئ\w*|ليس\w*|nie\s+jest|není))",
-    _I,
 )
 _BUT_IT_IS_NOT = re.compile(
-    r"[^.!?\n。]{0,60}?(?:\b(?:but|however|although|though)\b[^.!?\n]{0,12}?\b(?:is\s+not|isn['’]t|is\s+wrong|is\s+incorrect|is\s+actually\s+(?:wrong|incorrect|false)|not)\b(?!\s+(?:[A-J]\b|because|mentioned|stated|explicit))"
+    r"[^.!?\n。]{0,60}?(?:\b(?:but|however|although|though)\b[^.!?\n]{0,12}?\b(?:is\s+not|isn['’]t|is\s+wrong|is\s+incorrect|is\s+actually\s+(?:wrong|incorrect|false)|not)\b(?!\s+(?:[a-j]\b|because|mentioned|stated|explicit))"
     r"|[但][^，。]{0,6}?(?:不对|错|不是|不正确))",
-    _I,
 )
-_RANGE_AFTER = re.compile(rf"{MARKS}*(?:to|through|thru|[-–~〜]|至|到|から|bis|à|a)\s*{MARKS}*[A-Z](?![{'A-Za-z'}])")
-_CUT_AFTER = re.compile(rf"{MARKS}*,?\s*(?:or|and|oder|ou|und|或|或者|还是|和|または|또는|o|y|et|или)[\s.…]*\Z", _I)
+_RANGE_AFTER = re.compile(rf"{MARKS}*(?:(?:to|through|thru|bis|à|a)\s|[-–~〜]|至|到|から){MARKS}*[b-j](?![a-z])")
+_CUT_AFTER = re.compile(rf"{MARKS}*,?\s*(?:or|and|oder|ou|und|或|或者|还是|和|または|또는|o|y|et|или)[\s.…]*(?:possibly|perhaps|maybe)?[\s.…]*\Z")
 _SHARE_AFTER = re.compile(rf"{MARKS}*\s*[:=]?\s*(?:\d+(?:\.\d+)?\s*[%％]|[01]?\.\d+)")
-_HEDGED = re.compile(rf"(?:either|between|entre|zwischen|both)(?:{MARKS}|{OPTION})*+\Z", _I)
+_HEDGED = re.compile(rf"(?:either|between|entre|zwischen|both)(?:{MARKS}|{OPTION})*+\Z")
 _LOOKED_AT = re.compile(
-    rf"(?<![A-Za-z])(?:(?:consider|check|checking|look(?:ing)?\s+at|examin(?:e|ing)|evaluat(?:e|ing)|analy[sz](?:e|ing)"
+    rf"(?<![a-z])(?:(?:consider|check|checking|look(?:ing)?\s+at|examin(?:e|ing)|evaluat(?:e|ing)|analy[sz](?:e|ing)"
     rf"|compar(?:e|ing)|regarding|about|starting\s+with|review|reviewing|for|in|as\s+for|from|to|with|of|between|versus|vs)"
     rf"(?:{MARKS}|(?:option|choice|options|choices|the|answer|[,:])(?![a-z]))*)\Z",
-    _I,
 )
-_OTHER_KEY = re.compile(rf"{OTHER_ANSWER}[\s_\"'*:-]*(?:[a-z]+[\s_]+)?\Z", _I)
-_OTHER_IN_KEY = re.compile(rf"{OTHER_ANSWER}", _I)
+_OTHER_KEY = re.compile(rf"{OTHER_ANSWER}[\s_\"'*:-]*(?:[a-z]+[\s_]+)?\Z")
+_OTHER_IN_KEY = re.compile(rf"{OTHER_ANSWER}")
 _SMALL_WORD = re.compile(r"[^\S\n]+[a-zà-ÿа-яα-ω]|[描说講讲指提涉的]")
-_KEY_ALONE = re.compile(rf"{OPTION}{MARKS}*\Z", _I)
+_KEY_ALONE = re.compile(rf"{OPTION}{MARKS}*\Z")
 
 
 class Sentences:
@@ -167,7 +174,7 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Context:
-    """A letter (or several at once) in its sentence. floor: where what was said of the letter before ends."""
+    """A letter (or several at once) in its sentence, in small letters. floor: where what was said of the letter before ends."""
 
     text: str
     start: int
@@ -188,12 +195,12 @@ class Context:
     @cached_property
     def before(self) -> str:
         """The sentence up to the letter."""
-        return self.text[max(self.sentence[0], self.floor, self.start - 200) : self.start]
+        return self.text[max(self.sentence[0], self.floor, self.start - 160) : self.start]
 
     @cached_property
     def rest(self) -> str:
         """The sentence from the letter on."""
-        return self.text[self.end : min(self.sentence[1], self.end + 160)]
+        return self.text[self.end : min(self.sentence[1], self.end + 120)]
 
     @cached_property
     def clause(self) -> str:
@@ -243,6 +250,9 @@ def _negated(context: Context) -> bool:
         return True
     if not _NEGATION.search(clause):
         return False
+    if _GIVES_REASON.search(context.before[: len(context.before) - len(context.clause)]):
+        declared = DECLARED.search(clause)
+        return declared is None or _NEGATION.search(declared.group()) is not None
     return not _RELATIVE.search(clause)
 
 
@@ -268,14 +278,14 @@ def _supposed(context: Context) -> str | None:
 
 
 def _asked(context: Context) -> bool:
-    if re.match(r"[\W_]*[?？]\s*(?:yes|correct|right)\b", context.after, _I):
+    if re.match(r"[\W_]*[?？]\s*(?:yes|correct|right|i\s+(?:think|believe|guess)\s+so)\b", context.after):
         return False
     sentence = context.text[context.sentence[0] : context.sentence[1]]
     if _ASKS_AT_END.search(context.rest):
         return True
     if sentence[-1:] not in "?？؟" or not sentence:
         return False
-    if re.search(r",\s*(?:right|isn['’]t it|correct|no)\?\s*\Z", sentence, _I):
+    if re.search(r",\s*(?:right|isn['’]t it|correct|no)\?\s*\Z", sentence):
         return False
     goes_on = context.text[context.sentence[1] :].strip(" \n?？*\"'")
     return bool(goes_on) or _QUESTION.match(sentence) is not None or "¿" in sentence and len(sentence) > 8
@@ -283,7 +293,7 @@ def _asked(context: Context) -> bool:
 
 def _conditional(text: str) -> bool:
     for match in _SUPPOSED.finditer(text):
-        if re.search(r"(?:even|as|only)\s+\Z", text[: match.start()], _I):
+        if re.search(r"(?:even|as)\s+\Z", text[: match.start()]):
             continue
         if match.group().casefold() == "se" and text[: match.start()].strip():
             continue
@@ -295,6 +305,8 @@ def _conditional(text: str) -> bool:
 def _of_others(context: Context) -> bool:
     """Whether another than the writer chooses: `the host says that the answer is`, `many would pick`."""
     main = context.main
+    if _THEIR_ANSWER.search(main):
+        return True
     said = None
     for match in _OTHERS_SAY.finditer(main):
         said = match
@@ -319,8 +331,12 @@ def _choice(context: Context) -> Judgement | None:
         return Judgement("chosen", "called the best", HINT)
     if not context.clause_ends:
         return None
+    if _HEDGE.search(context.clause) and not context.after.startswith("?"):
+        return Judgement("chosen", HEDGED, HINT)
     if _BY_VERB.search(context.before):
         return Judgement("chosen", "chosen by a verb", CHOICE)
+    if _IDENTIFIED.search(context.before):
+        return Judgement("chosen", "said to be what is asked for", CHOICE)
     if _BY_EVIDENCE.search(context.before):
         return Judgement("chosen", "what the evidence points to", HINT)
     if _CONCLUDED.search(context.before):
@@ -336,7 +352,7 @@ def _is_another(near: str, declared: re.Match[str]) -> bool:
 
 def _explains(declared: re.Match[str], context: Context) -> bool:
     """`Reason: A shows a bicycle`."""
-    return re.match(r"reason|cause|explanation", declared.group(), _I) is not None and not context.clause_ends
+    return re.match(r"reason|cause|explanation", declared.group()) is not None and not context.clause_ends
 
 
 def _described(context: Context) -> bool:

@@ -171,7 +171,7 @@ CHOOSES = words(
         r"|opt(?:ed|ing)?\s+for|say|guess|bet\s+on|answer(?:ed)?(?:\s+with)?|vote(?:\s+for)?|settle\s+(?:on|for)"
         r"|stick(?:ing)?\s+with|conclude|lean(?:ing)?\s+(?:towards?|to)|prefer|submit|respond\s+with|mark"
         r"|think|believe|meant|mean|make\s+it|change\s+my\s+answer\s+to|switch\s+to|it\s+is|it['’]?s|that['’]?s|this\s+is"
-        r"|(?:must|should|would|will|has\s+to|got\s+to|have\s+to|has\s+got\s+to)\s+be|it['’]ll\s+be|call\s+it",
+        r"|(?:must|should|would|will|has\s+to|got\s+to|have\s+to|has\s+got\s+to)\s+be|it['’]ll\s+be|call\s+it|can\s+only\s+be",
         "es": r"elijo|escojo|elegiría|diría|creo\s+que\s+es|sería|opto\s+por|me\s+quedo\s+con|es(?:\s+la)?|marco|selecciono",
         "fr": r"choisis|choisirais|dirais|c['’]est|opte\s+pour|serait|sélectionne",
         "de": r"wähle|würde|nehme|es\s+ist|das\s+ist|tippe\s+auf|entscheide\s+mich\s+für",
@@ -190,8 +190,8 @@ CHOOSES = words(
     },
     {
         "zh": r"选择|選擇|应选|應選|故选|故選|选|選|是|為|为|即|填|属于|认为",
-        "ja": r"選ぶ|答えは",
-        "ko": r"선택은|정답은",
+        "ja": r"選ぶ|答えは|のは",
+        "ko": r"선택은|정답은|것은",
         "th": r"เลือก",
     },
 )
@@ -250,7 +250,7 @@ ADVERB = words(
 )
 NEGATION = words(
     {
-        "en": r"not|never|no|nor|neither|nothing|none|nobody|hardly|barely|little|few|without|cannot|doubt(?:s|ful)?"
+        "en": r"not|never|no|nor|neither|nothing|none|nobody|hardly|barely|little|few|without(?=(?:\s+(?:option|choice|the))?[\s*(]*\Z)|cannot|doubt(?:s|ful)?"
         r"|unlikely|avoid|instead\s+of|rather\s+than|other\s+than|as\s+opposed\s+to|than|except(?:\s+for)?|anything\s+but"
         r"|exclud(?:e|es|ed|ing)|rul(?:e|es|ed|ing)\s+out|eliminat(?:e|es|ed|ing)|discard(?:s|ed|ing)?|refut(?:e|es|ed|ing)"
         r"|reject(?:s|ed|ing)?|unlike|wrong|incorrect|false|worst|least|improbable|implausible|invalid|unsupported"
@@ -435,7 +435,7 @@ OTHER_ANSWER = words(
         "en": r"second(?:[ -]best|[ -]choice|[ -]guess|[ -]answer|[ -]most)?|2nd|third|runner[ -]?up|alternat(?:e|ive)s?|next[ -]best|backup"
         r"|other|another|initial|initially|original|previous|former|tempting|distractors?|wrong|incorrect|false|worst|least"
         r"|common|popular|possible|rejected|eliminated|excluded|unsupported|unlikely|ruled[ -]out|discarded|bad|poor|trap|naive",
-        "es": r"segunda|alternativa|incorrect[ao]s?",
+        "es": r"segunda|incorrect[ao]s?",
         "fr": r"deuxième|seconde|mauvaises?|fausses?",
         "de": r"zweite|falsche[nr]?|zweitbeste",
     },
