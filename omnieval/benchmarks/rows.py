@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from omnieval.config import counted
-from omnieval.errors import DataError
+from omnieval.errors import DataError, MediaError
+from omnieval.media.source import read_small_file
 from omnieval.parsing import lettered, well_formed
 from omnieval.types import Sample
 
@@ -20,17 +21,17 @@ _LONGEST_NAME = 100
 
 
 def read_text(path: Path) -> str:
-    """The content of a UTF-8 file, with or without a mark at its beginning. Raises DataError naming the
-    file when it is missing, empty or in another encoding."""
+    """The content of a UTF-8 file, plain or in an archive, with or without a mark at its beginning. Raises
+    DataError naming the file when it is missing, empty or in another encoding."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_small_file(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path}: not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8, for example "
             f"with `iconv -f GB18030 -t UTF-8`"
         ) from error
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except MediaError as error:
+        raise DataError(str(error)) from error
     if not text.strip():
         raise DataError(f"{path}: the file is empty; fetch the data set again")
     return text

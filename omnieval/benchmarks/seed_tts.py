@@ -15,6 +15,9 @@ from omnieval.benchmarks.hub import local_folder
 from omnieval.benchmarks.seed_tts_list import ListLine, locate, read_list
 from omnieval.config import RecogniserConfig, RunConfig, SimilarityConfig, Strict
 from omnieval.errors import ConfigError, MediaError
+from omnieval.media.cache import MediaCache, default_cache_dir
+from omnieval.media.prepare import carried_file
+from omnieval.media.source import archive_of, archived, is_there
 from omnieval.types import (
     Failure,
     Generation,
@@ -57,6 +60,7 @@ class SeedTTS:
         assert isinstance(config.task, Settings)
         self._config = config
         self._task = config.task
+        self._cache: MediaCache | None = None
         if self._task.variant == "voice" and not self._task.voice:
             raise ConfigError("variant voice needs the name of the voice: --set voice=NAME")
 
@@ -88,20 +92,27 @@ class SeedTTS:
         reference = self._reference(sample)
         if reference is None:
             return None
-        if not rows.first_file([reference]):
+        if not is_there(reference):
             raise MediaError(
                 f"sample {sample.id}: no reference voice at {reference}; fetch the file, or run the rest as "
                 "it is",
                 kind="media_missing",
             )
         return MediaPlan(
-            video=None, audio=reference, frame_plan="none", max_frames=1, frames=False, segments=False
+            video=None,
+            audio=self._plain(reference),
+            frame_plan="none",
+            max_frames=1,
+            frames=False,
+            segments=False,
         )
 
     def pack(self, sample: Sample, media: PreparedMedia) -> Request:
         del media  # the reference goes out as it is
         task, config = self._task, self._config
         reference = self._reference(sample)
+        reference = None if reference is None else self._plain(reference)
+        recording = sample.media.get("recording") if config.backend == "ground-truth" else None
         system = (Message("system", (TextPart(task.system_prompt),)),) if task.system_prompt else ()
         return Request(
             sample_id=sample.id,
@@ -117,13 +128,20 @@ class SeedTTS:
                 reference_text=None if reference is None else sample.details.get("prompt_text"),
                 voice=task.voice if task.variant == "voice" else None,
                 instructions=sample.details.get("voice") if task.variant == "design" else None,
-                recording=sample.media.get("recording") if config.backend == "ground-truth" else None,
+                recording=None if recording is None else self._plain(recording),
             ),
         )
 
     def media_folders(self, dataset: Dataset, cache: Path) -> list[Path]:
-        del cache
-        return [dataset.root]
+        return [cache] if archive_of(dataset.root) is not None else [dataset.root]
+
+    def _plain(self, path: Path) -> Path:
+        """A file that goes out as it is; what lies in an archive is copied into the cache."""
+        if not is_there(path) or archived(path) is None:
+            return path
+        if self._cache is None:
+            self._cache = MediaCache(self._config.cache_dir or default_cache_dir(), tidy=False)
+        return carried_file(path, self._cache)
 
     def _reference(self, sample: Sample) -> Path | None:
         """The voice to copy, where one is asked for."""
@@ -183,9 +201,7 @@ class SeedTTS:
         missing = [
             sample.id
             for sample in samples
-            if sample.problem is None
-            and wanted in sample.media
-            and not rows.first_file([sample.media[wanted]])
+            if sample.problem is None and wanted in sample.media and not is_there(sample.media[wanted])
         ]
         what = "ground-truth recordings" if wanted == "recording" else "reference voices"
         return [f"{len(missing)} {what} are missing, of {rows.few(missing)}"] if missing else []

@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from omnieval.benchmarks import rows
 from omnieval.errors import DataError
+from omnieval.media.source import is_archive, listed
 
 _SEPARATOR = "|"
 _MOST_FIELDS = 5
+_SHOWN = 5
 _LANGUAGES = ("en", "zh")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -49,6 +51,8 @@ def locate(data: Path, language: str, name: str) -> Path:
 
     Raises DataError with what was found instead.
     """
+    if is_archive(data) and data.is_file():
+        return _in_archive(data, language, name)
     if data.is_file():
         return data
     if not data.is_dir():
@@ -62,6 +66,20 @@ def locate(data: Path, language: str, name: str) -> Path:
                 return candidate
     found = ", ".join(sorted(path.name for path in data.iterdir())[:8]) or "nothing"
     raise DataError(f"{data}: expected {language}/{name}, found {found}")
+
+
+def _in_archive(archive: Path, language: str, name: str) -> Path:
+    """The list's path as if the archive were a folder. Raises DataError."""
+    wanted = [path for path in map(PurePosixPath, _names(archive)) if path.name == name]
+    found = [path for path in wanted if path.parent.name == language] or wanted
+    if len(found) != 1:
+        what = ", ".join(map(str, found[:_SHOWN])) or "none"
+        raise DataError(f"{archive}: expected one {language}/{name} in it, found {what}")
+    return archive / found[0]
+
+
+def _names(archive: Path) -> list[str]:
+    return [member.name for member in listed(archive)]
 
 
 def read_list(path: Path) -> UtteranceList:

@@ -33,6 +33,11 @@ def is_archive(path: Path) -> bool:
     return path.name.lower().endswith(_SUFFIXES)
 
 
+def archive_of(path: Path) -> Path | None:
+    """The archive that a path leads into, or None for a plain path."""
+    return next((p for p in (path, *path.parents) if is_archive(p) and os.path.isfile(p)), None)  # noqa: PTH113
+
+
 def listed(archive: Path) -> list[Member]:
     """The members of an archive; from now on it must stay as it is. Raises DataError."""
     return list(_by_name(archive).values())

@@ -30,13 +30,14 @@ class SpeechReference:
 
 @dataclass(frozen=True, slots=True)
 class SpeechReferenceRow:
-    """A known result beside the run. wer_caveat, similarity_caveat: why the figure must not be compared as it
-    stands, or None."""
+    """A known result beside the run. caveat, wer_caveat, similarity_caveat: why both figures, or one, cannot
+    be compared as they stand; None where they may."""
 
     name: str
     wer: float | None
     similarity: float | None
     encoder: str
+    caveat: str | None
     wer_caveat: str | None
     similarity_caveat: str | None
 
@@ -78,26 +79,24 @@ def reference_rows(
     for reference in references:
         if any(config.get(key) != value for key, value in reference.setting.items()):
             continue
-        common = []
+        caveat = wer_caveat = similarity_caveat = None
         if rows not in reference.rows:
-            common.append(f"another list ({' or '.join(map(str, reference.rows))} lines, here {rows})")
+            caveat = f"another list ({' or '.join(map(str, reference.rows))} lines, here {rows})"
         elif not whole_set:
-            common.append("this run asks a part of the list")
-        heard_by = None if recogniser is None else recogniser["name"]
-        wer_caveat = [*common]
-        if wer is not None and heard_by != reference.recogniser:
-            wer_caveat.append(f"heard by {reference.recogniser}, here by {heard_by}")
-        similarity_caveat = [*common]
+            caveat = "this run asks a part of the list"
+        if wer is not None and recogniser is not None and recogniser["name"] != reference.recogniser:
+            wer_caveat = f"heard by {reference.recogniser}, here by {recogniser['name']}"
         if similarity is not None and similarity.encoder != reference.encoder:
-            similarity_caveat.append(f"measured by {reference.encoder}, here by {similarity.encoder}")
+            similarity_caveat = f"compared by {reference.encoder}, here by {similarity.encoder}"
         found.append(
             SpeechReferenceRow(
                 reference.name,
                 reference.wer,
                 reference.similarity,
                 reference.encoder,
-                "; ".join(wer_caveat) or None,
-                "; ".join(similarity_caveat) or None,
+                caveat,
+                wer_caveat,
+                similarity_caveat,
             )
         )
     return tuple(found)

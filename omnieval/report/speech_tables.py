@@ -117,9 +117,14 @@ def _references(report: SpeechReport) -> Table:
     for row in report.references:
         wer = "-" if row.wer is None else f"{row.wer:.3f} %"
         similarity = "-" if row.similarity is None else f"{row.similarity:.3f}"
-        rows.append((row.name, wer, row.wer_caveat or "yes", similarity, row.similarity_caveat or "yes"))
-    columns = ("result", "WER", "comparable?", "SIM", "comparable?")
-    return Table("Reference results", columns, tuple(rows), numeric=(1, 3))
+        caveats = [
+            row.caveat,
+            None if row.wer_caveat is None else f"WER {row.wer_caveat}",
+            None if row.similarity_caveat is None else f"SIM {row.similarity_caveat}",
+        ]
+        rows.append((row.name, wer, similarity, "; ".join(filter(None, caveats)) or "same setting"))
+    columns = ("result", "WER", "SIM", "comparable?")
+    return Table("Reference results", columns, tuple(rows), numeric=(1, 2))
 
 
 def _missing(report: SpeechReport) -> Table:
