@@ -278,6 +278,16 @@ def test_sound_without_end_is_cut_off(server: FaultServer, monkeypatch: pytest.M
     assert (error.kind, "larger than 10000 bytes" in error.message) == ("protocol", True)
 
 
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_answer_without_end_is_cut_off(
+    stream: bool, server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("omnieval.backends.model_server._MOST_BYTES", 1_000)
+    script = streams(text("Hi" * 2_000), DONE) if stream else lambda e: e.json(200, whole("Hi", wav(A)))
+    error = failure(hear(server, script, stream=stream))
+    assert (error.kind, "more than 1000 bytes" in error.message) == ("protocol", True)
+
+
 def test_a_sound_with_its_own_finish_reason_needs_no_further_end(server: FaultServer) -> None:
     for pieces in ((tagged(wav(A), finish="stop"),), (tagged(wav(A)), tagged("", finish="stop"))):
         response = hear(server, streams(text("Hi"), *pieces))
