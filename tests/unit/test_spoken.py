@@ -1,256 +1,329 @@
-"""The sound of an answer is put together whole, whatever the pieces; what was assumed is said."""
+"""Spoken answers are counted once each, whatever happens to them, and a missing figure says why it is missing."""
 
 from __future__ import annotations
 
-import base64
-import struct
-from itertools import pairwise
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnieval.backends.failed import FailedTry
-from omnieval.backends.spoken import Spoken
-from omnieval.backends.wav_stream import WavStream
-from omnieval.config import PcmConfig
-from omnieval.media.wav import Pcm, PcmFormat, parse_wav, write_wav
-from omnieval.types import Failure, SpokenAudio
+from omnieval.config import RecogniserConfig, SimilarityConfig
+from omnieval.errors import ConfigError, ScoringError
+from omnieval.media.wav import Pcm, PcmFormat, write_wav
+from omnieval.report.markdown import to_markdown
+from omnieval.report.pages import page_of
+from omnieval.report.speech import SpeechReport, build_speech_report
+from omnieval.report.speech_reference import SpeechReference, load_speech_references
+from omnieval.runlog import PlannedSample, Run, RunWriter
+from omnieval.scoring import spoken
+from omnieval.scoring.continuity import Continuity, continuity
+from omnieval.scoring.speaker import average_similarity
+from omnieval.scoring.spoken import SpokenScores, score_spoken, unscored
+from omnieval.types import Failure, Response, Sample, Score, SpokenAudio, Timing
 
-DATA = bytes(range(200))
-STEREO = PcmFormat(48_000, 2)
-
-
-def wav(data: bytes = DATA, rate_hz: int = 24_000, channels: int = 1) -> bytes:
-    return write_wav(Pcm(PcmFormat(rate_hz, channels), data))
-
-
-def streaming_wav(data: bytes = DATA, form: PcmFormat = STEREO) -> bytes:
-    whole = write_wav(Pcm(form, data))
-    start = len(whole) - len(data)
-    return b"RIFF\xff\xff\xff\xff" + whole[8 : start - 4] + b"\xff\xff\xff\xff" + data
+RATE_HZ = 24_000
 
 
-def sound(spoken: Spoken) -> SpokenAudio:
-    audio = spoken.finish()
-    assert audio is not None
-    return audio
+class Listener:
+    """A recogniser that hears what it is told by the number of samples, and fails where that is an error."""
+
+    name = "whisper-hf"
+    details: ClassVar = {"model": "a stand-in"}
+    batch_size = 3
+
+    def __init__(self, hears: dict[int, str | Exception]) -> None:
+        self.hears = hears
+        self.calls: list[int] = []
+
+    def transcribe(self, sounds: Sequence[Any], language: str) -> list[str]:
+        self.calls.append(len(sounds))
+        texts = [self.hears[round(len(sound) / 1600)] for sound in sounds]
+        for text in texts:
+            if isinstance(text, Exception):
+                raise text
+        return [str(text) for text in texts]
 
 
-def samples(spoken: Spoken) -> bytes:
-    return parse_wav(sound(spoken).wav).data
+class Ear:
+    """An encoder whose embedding tells how loud a clip is: first coordinate 1, second its peak."""
+
+    name = "ge2e"
+
+    def __init__(self) -> None:
+        self.clips = 0
+
+    def embed(self, sound: Any) -> Any:
+        self.clips += 1
+        return np.array([1.0, np.abs(sound).max()], dtype=np.float32)
 
 
-def failure(spoken: Spoken, *pieces: bytes) -> Failure:
-    with pytest.raises(FailedTry) as caught:
-        for piece in pieces:
-            spoken.add_piece(piece, 0.0)
-    return caught.value.failure
+def sound(tenths: int, peak: float = 0.25) -> bytes:
+    """Noise of so many tenths of a second as a WAV file."""
+    samples = np.random.default_rng(tenths).uniform(-peak, peak, tenths * RATE_HZ // 10)
+    return write_wav(Pcm(PcmFormat(RATE_HZ, 1, "s16"), (samples * 32767).astype("<i2").tobytes()))
 
 
-def test_small_wavs_are_joined_and_their_times_kept() -> None:
-    spoken = Spoken(PcmConfig())
-    for at_s, piece in enumerate((wav(DATA[:100]), b"", wav(b""), wav(DATA[100:]))):
-        spoken.add_piece(piece, float(at_s))
-    audio = sound(spoken)
-    assert (audio.rate_hz, audio.channels, audio.frames) == (24_000, 1, 100)
-    assert audio.chunks == ((0.0, round(50 / 24_000, 6)), (3.0, round(50 / 24_000, 6)))
-    assert (spoken.first_s, spoken.last_s, spoken.notes) == (0.0, 3.0, ())
-    assert parse_wav(audio.wav).data == DATA
-
-
-@given(st.lists(st.integers(0, len(DATA)), max_size=6))
-def test_raw_pieces_may_be_cut_anywhere(cuts: list[int]) -> None:
-    spoken = Spoken(PcmConfig(rate_hz=16_000, channels=2))
-    for start, end in pairwise([0, *sorted(cuts), len(DATA)]):
-        spoken.add_piece(DATA[start:end], 0.0)
-    assert samples(spoken) == DATA
-    assert (sound(spoken).rate_hz, sound(spoken).channels, spoken.notes) == (16_000, 2, ())
-
-
-def test_a_stray_last_byte_is_left_out_and_said() -> None:
-    spoken = Spoken(PcmConfig(rate_hz=16_000))
-    spoken.add_piece(DATA[:3], 0.0)
-    spoken.add_piece(DATA[3:7], 0.0)
-    assert samples(spoken) == DATA[:6]
-    assert "1 stray byte" in spoken.notes[0]
-
-
-def test_samples_after_a_wav_header_are_of_its_format() -> None:
-    spoken = Spoken(PcmConfig(rate_hz=8_000))
-    spoken.add_piece(streaming_wav(DATA[:50]), 0.0)
-    spoken.add_piece(DATA[50:], 1.0)
-    audio = sound(spoken)
-    assert (audio.rate_hz, audio.channels, samples(spoken), spoken.notes) == (48_000, 2, DATA, ())
-
-
-def test_what_the_answer_says_of_raw_samples_comes_before_the_configuration() -> None:
-    spoken = Spoken(PcmConfig(rate_hz=8_000))
-    spoken.say({"sample_rate_hz": "44100", "channels": 2, "format": "PCM_S16LE"})
-    spoken.add_piece(DATA, 0.0)
-    assert (sound(spoken).rate_hz, sound(spoken).channels, spoken.notes) == (44_100, 2, ())
-
-
-def test_float_samples_are_known_by_their_name() -> None:
-    spoken = Spoken(PcmConfig(rate_hz=8_000))
-    spoken.say({"format": "pcm_f32le"})
-    spoken.add_piece(struct.pack("<2f", 0.5, float("nan")), 0.0)
-    assert parse_wav(sound(spoken).wav).format == PcmFormat(8_000, 1, "f32")
-    assert samples(spoken)[4:] == struct.pack("<f", float("nan"))
-
-
-def test_an_assumed_format_is_said_once() -> None:
-    spoken = Spoken(PcmConfig())
-    for _ in range(3):
-        spoken.add_piece(DATA, 0.0)
-    assert sound(spoken).rate_hz == 24_000
-    assert len(spoken.notes) == 1
-    assert "24000 Hz, 1 channel, 16-bit integer was assumed; set pcm.rate_hz" in spoken.notes[0]
-
-
-def test_a_header_counts_more_than_what_is_said_beside_it_and_the_difference_is_noted() -> None:
-    spoken = Spoken(PcmConfig())
-    spoken.say({"sample_rate": 16_000})
-    spoken.add_piece(wav(), 0.0)
-    assert sound(spoken).rate_hz == 24_000
-    assert "16000 Hz, but its WAV header 24000 Hz" in spoken.notes[0]
-
-
-def test_a_wav_that_promises_more_than_comes_is_noted() -> None:
-    spoken = Spoken(PcmConfig())
-    spoken.add_piece(wav()[:-20], 0.0)
-    spoken.add_piece(wav(), 0.0)
-    assert samples(spoken) == DATA[:-20] + DATA
-    assert spoken.notes == ("a WAV header promised more sound than came",)
-
-
-def test_pieces_of_several_formats_are_a_fault_of_the_protocol() -> None:
-    for other in (wav(rate_hz=16_000), wav(channels=2), write_wav(Pcm(PcmFormat(24_000, 1, "f32"), DATA))):
-        broken = failure(Spoken(PcmConfig()), wav(), other)
-        assert (broken.kind, broken.retryable) == ("protocol", False)
-        assert "changes on the way from 24000 Hz, 1 channel, 16-bit integer to" in broken.message
-    spoken = Spoken(PcmConfig())
-    spoken.add_piece(DATA, 0.0)
-    spoken.say({"sample_rate": 16_000})
-    assert failure(spoken, DATA).kind == "protocol"
-
-
-@pytest.mark.parametrize(
-    ("piece", "words"),
-    [(b"ID3\x04...", "MP3"), (b"OggS....", "Ogg"), (b"fLaC....", "FLAC"), (b"RIFF....WAVE", "ends before"),
-     (b"RIFF", "ends before"), (b"RIFF....AVI ", "not a WAV")],
-)  # fmt: skip
-def test_what_is_no_pcm_is_no_sound(piece: bytes, words: str) -> None:
-    broken = failure(Spoken(PcmConfig()), piece)
-    assert (broken.kind, words in broken.message, "response_format" in (broken.hint or "")) == (
-        "audio", True, True,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "fields", [{"sample_rate": 0}, {"channels": 0}, {"rate": 1_000_000}, {"format": "opus"}]
-)
-def test_impossible_claims_are_refused(fields: dict[str, object]) -> None:
-    spoken = Spoken(PcmConfig())
-    spoken.say(fields)
-    assert failure(spoken, DATA).kind == "audio"
-
-
-@pytest.mark.parametrize("fields", [{"sample_rate": None}, {"sample_rate": "x"}, {"channels": True}, {}])
-def test_odd_claims_are_no_claims(fields: dict[str, object]) -> None:
-    spoken = Spoken(PcmConfig(rate_hz=8_000))
-    spoken.say(fields)
-    spoken.add_piece(DATA, 0.0)
-    assert (sound(spoken).rate_hz, sound(spoken).channels) == (8_000, 1)
-
-
-def test_base64_may_be_a_data_url_or_broken_into_lines_but_not_broken() -> None:
-    spoken = Spoken(PcmConfig())
-    text = base64.b64encode(wav()).decode()
-    spoken.add_base64(f"data:audio/wav;base64,{text}", 0.0)
-    spoken.add_base64(f"{text[:40]}\n{text[40:]}", 0.0)
-    spoken.add_base64("", 0.0)
-    assert samples(spoken) == DATA * 2
-    for broken in (text[:-1], text[:9] + "*" + text[9:], "Ü" + text):
-        with pytest.raises(FailedTry) as caught:
-            spoken.add_base64(broken, 0.0)
-        assert (caught.value.failure.kind, caught.value.failure.retryable) == ("protocol", True)
-
-
-def test_nothing_is_no_sound_and_empty_pieces_are_one_of_no_length() -> None:
-    assert Spoken(PcmConfig()).finish() is None
-    spoken = Spoken(PcmConfig())
-    spoken.add_piece(wav(b""), 0.0)
-    audio = sound(spoken)
-    assert (audio.frames, audio.duration_s, audio.wav, audio.chunks, spoken.first_s) == (
-        0,
-        0.0,
-        b"",
-        (),
-        None,
+def answer(name: str, tenths: int, **fields: Any) -> Response:
+    audio = SpokenAudio(
+        RATE_HZ, 1, tenths * RATE_HZ // 10, wav=sound(tenths), chunks=fields.pop("chunks", ())
+    )
+    return Response(
+        name, finish_reason="stop", audio=audio, timing=Timing(0.0, ttfp_s=0.5, rtf=0.4), **fields
     )
 
 
-def test_an_answer_that_does_not_end_is_cut_off() -> None:
-    spoken = Spoken(PcmConfig(), most_bytes=300)
-    broken = failure(spoken, DATA, DATA)
-    assert (broken.kind, "larger than 300 bytes" in broken.message) == ("protocol", True)
-    assert samples(spoken) == DATA
+def run_of(folder: Path, texts: dict[str, str], responses: Sequence[Response], **media: Path) -> Run:
+    planned = [
+        PlannedSample(
+            Sample(name, "seed-tts", text, (), text, {}, name, media, row), selected=name != "unselected"
+        )
+        for row, (name, text) in enumerate(texts.items())
+    ]
+    info = {
+        "config": {"recipe": "seed-tts", "benchmark": "seed-tts", "backend": "b", "model": "m", "language": "en",
+                   "utterances": "meta.lst"},
+        "recipe_hash": "h", "headline": {"language": "en"}, "group_keys": [], "scoring": "speech",
+        "dataset": {"fingerprint": "f", "notes": [], "selected": len(texts), "rows": len(texts), "root": str(folder)},
+        "server": {"model": "m"}, "started": "now", "versions": {"omnieval": "0"},
+    }  # fmt: skip
+    with RunWriter.begin(folder / "run", info, planned) as writer:
+        for response in responses:
+            writer.add_response(response)
+        writer.add_event("warmup", sample_id="u1", timing={"ttfp_s": 3.0, "e2e_s": 4.0}, error=None)
+    return Run.load(folder / "run")
 
 
-def streamed(spoken: Spoken, data: bytes, cuts: list[int]) -> None:
-    stream = WavStream(spoken)
-    for start, end in pairwise([0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]):
-        stream.add(data[start:end], 0.0)
-    stream.finish(0.0)
+def hear(
+    run: Run, monkeypatch: pytest.MonkeyPatch, hears: dict[int, str | Exception], ear: Ear | None = None
+) -> SpokenScores:
+    monkeypatch.setattr(spoken, "load_recogniser", lambda *_, **__: Listener(hears))
+    monkeypatch.setattr(spoken, "load_encoder", lambda *_, **__: ear)
+    return score_spoken(
+        run,
+        run.last_responses(),
+        recogniser=RecogniserConfig(),
+        similarity=SimilarityConfig(encoder="ge2e" if ear else "none"),
+        transcripts=run.directory.parent / "transcripts",
+    )
 
 
-CUTS = st.lists(st.integers(0, 400), max_size=8)
-TRAILER = b"LIST\x04\0\0\0INFO"
+def report_of(run: Run, scores: SpokenScores, references: Sequence[SpeechReference] = ()) -> SpeechReport:
+    return build_speech_report(run, scores, run.last_responses(), references)
 
 
-@given(cuts=CUTS, byte_by_byte=st.booleans())
+def test_every_way_to_fail_is_counted_by_kind_and_the_means_say_over_how_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {
+        "right": "one two three", "wrong": "one two three four", "marks": "?!", "deaf": "five",
+        "silent": "six", "empty": "seven", "broken": "eight", "nan": "nine", "lost": "ten",
+        "failed": "eleven", "unselected": "twelve", "waiting": "thirteen",
+    }  # fmt: skip
+    nan = np.full(2400, np.nan, dtype="<f4").tobytes()
+    responses = [
+        answer("right", 11), answer("wrong", 12), answer("marks", 13), answer("deaf", 14),
+        Response("silent", text="I will not", finish_reason="stop"),
+        Response("empty", finish_reason="stop", audio=SpokenAudio(RATE_HZ, 1, 0)),
+        answer("broken", 15),
+        Response("nan", finish_reason="stop",
+                 audio=SpokenAudio(RATE_HZ, 1, 2400, wav=write_wav(Pcm(PcmFormat(RATE_HZ, 1, "f32"), nan)))),
+        answer("lost", 16),
+        Response("failed", error=Failure("server", "it died")),
+    ]  # fmt: skip
+    run = run_of(tmp_path, texts, responses)
+    (run.directory / "audio" / "broken.wav").write_bytes(b"RIFF not a sound")
+    (run.directory / "audio" / "lost.wav").unlink()
+    heard = hear(
+        run, monkeypatch, {11: "One, two, three.", 12: "one too three four", 13: "x", 14: OSError("deaf")}
+    )
+    outcomes = {score.sample_id: score.failure_kind or score.outcome for score in heard.scores}
+    assert outcomes == {
+        "right": "scored", "wrong": "scored", "marks": "reference", "deaf": "recogniser", "silent": "no_audio",
+        "empty": "no_audio", "broken": "audio", "nan": "audio", "lost": "audio", "failed": "server",
+        "unselected": "not_asked", "waiting": "not_asked",
+    }  # fmt: skip
+    report = report_of(run, heard)
+    assert {line.label: line.count for line in report.accounting} == {
+        "answered, heard by the recogniser": 2, "failed: server": 1, "failed: no_audio": 2, "failed: audio": 3,
+        "failed: recogniser": 1, "failed: reference": 1, "not asked: not finished": 1, "not asked: not selected": 1,
+    }  # fmt: skip
+    assert report.wer is not None
+    assert (report.wer.utterances, report.asked) == (2, 11)
+    assert report.wer.official_percent == 12.5
+    assert not report.complete
+    markdown = to_markdown(page_of(report))
+    assert "2 of 11" in markdown
+    assert r"one \[two\>too\] three four" in markdown
+    for name in ("broken.wav", "nan.wav", "lost.wav", "deaf", "I will not"):
+        assert name in markdown
+
+
+def test_a_failing_recogniser_costs_its_own_sounds_and_a_second_scoring_hears_only_those(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of(
+        tmp_path,
+        {"a": "one", "b": "two", "c": "three"},
+        [answer(n, t) for n, t in zip("abc", (3, 4, 5), strict=True)],
+    )
+    first = hear(run, monkeypatch, {3: "one", 4: RuntimeError("out of memory"), 5: "three"})
+    assert [score.outcome for score in first.scores] == ["scored", "failed", "scored"]
+    assert "out of memory" in first.scores[1].details["message"]
+    listener = Listener({4: "two"})
+    monkeypatch.setattr(spoken, "load_recogniser", lambda *_, **__: listener)
+    second = score_spoken(
+        run, run.last_responses(), recogniser=RecogniserConfig(), similarity=SimilarityConfig(encoder="none"),
+        transcripts=tmp_path / "transcripts",
+    )  # fmt: skip
+    assert [score.answer for score in second.scores] == ["one", "two", "three"]
+    assert listener.calls == [1]
+
+
+def test_an_empty_hypothesis_is_all_deletions_and_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of(tmp_path, {"a": "one two"}, [answer("a", 3)])
+    (score,) = hear(run, monkeypatch, {3: ""}).scores
+    assert (score.outcome, score.metrics["wer"], score.details["deletions"]) == ("scored", 1.0, 2)
+
+
+def test_a_reference_is_embedded_once_and_what_has_none_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "voice.wav").write_bytes(sound(9))
+    names = [f"u{i}" for i in range(5)]
+    ear = Ear()
+    responses = [answer(name, 3 + i) for i, name in enumerate(names)]
+    run = run_of(tmp_path, dict.fromkeys(names, "one"), responses, reference=tmp_path / "voice.wav")
+    heard = hear(run, monkeypatch, {3 + i: "one" for i in range(5)}, ear)
+    assert ear.clips == 6
+    report = report_of(run, heard)
+    assert report.similarity is not None
+    assert (report.similarity.encoder, report.similarity.utterances) == ("ge2e", 5)
+    (tmp_path / "voice.wav").unlink()
+    without = report_of(run, hear(run, monkeypatch, {3 + i: "one" for i in range(5)}, Ear()))
+    assert without.similarity is None
+    assert without.wer is not None and without.wer.utterances == 5
+    (row,) = without.no_similarity
+    assert row.count == 5
+    assert "voice.wav" in row.reason
+
+
+def test_what_cannot_be_loaded_is_said_and_the_rest_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of(tmp_path, {"a": "one"}, [answer("a", 3)])
+
+    def missing(*_: Any, **__: Any) -> Any:
+        raise ConfigError("needs a package")
+
+    monkeypatch.setattr(spoken, "load_recogniser", lambda *_, **__: Listener({3: "one"}))
+    monkeypatch.setattr(spoken, "load_encoder", missing)
+    settings: dict[str, Any] = {
+        "recogniser": RecogniserConfig(), "similarity": SimilarityConfig(), "transcripts": tmp_path / "t"
+    }  # fmt: skip
+    heard = score_spoken(run, run.last_responses(), **settings)
+    assert heard.not_measured == ("SIM was not measured: needs a package",)
+    assert heard.scores[0].metrics["wer"] == 0
+    monkeypatch.setattr(spoken, "load_recogniser", missing)
+    deaf = score_spoken(run, run.last_responses(), **settings)
+    assert deaf.scores[0].outcome == "unscored"
+    page = page_of(report_of(run, deaf))
+    assert [line for line in page.warnings if line.startswith("NOT MEASURED")] == [
+        "NOT MEASURED: WER was not measured: needs a package",
+        "NOT MEASURED: SIM was not measured: needs a package",
+    ]
+
+
+def test_before_anything_is_heard_the_report_says_how_to_go_on(tmp_path: Path) -> None:
+    run = run_of(tmp_path, {"a": "one"}, [answer("a", 3)])
+    report = report_of(run, unscored(run, run.last_responses()))
+    assert report.wer is None
+    assert report.complete
+    assert any("omnieval score run" in line for line in page_of(report).warnings)
+    assert (report.latency["ttfp_s"].median, report.warmup["ttfp_s"].median) == (0.5, 3.0)
+
+
+def test_known_results_in_another_way_of_measuring_are_named_as_not_comparable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "voice.wav").write_bytes(sound(9))
+    run = run_of(tmp_path, {"a": "one"}, [answer("a", 3)], reference=tmp_path / "voice.wav")
+    heard = hear(run, monkeypatch, {3: "one"}, Ear())
+    own = SpeechReference("own", 1.0, 0.7, "whisper-hf", "ge2e", (1,), {"language": "en"})
+    other = SpeechReference("other", 1.0, 0.7, "paraformer", "wavlm-sv", (1, 7), {"language": "en"})
+    longer = SpeechReference("longer", 1.0, 0.7, "whisper-hf", "ge2e", (7,), {"language": "en"})
+    foreign = SpeechReference("foreign", 1.0, 0.7, "whisper-hf", "ge2e", (1,), {"language": "zh"})
+    rows = report_of(run, heard, [own, other, longer, foreign]).references
+    assert [(row.name, row.caveat, row.wer_caveat, row.similarity_caveat) for row in rows] == [
+        ("own", None, None, None),
+        ("other", None, "heard by paraformer, here by whisper-hf", "compared by wavlm-sv, here by ge2e"),
+        ("longer", "another list (7 lines, here 1)", None, None),
+    ]
+
+
+def test_similarities_of_two_encoders_are_not_subtracted() -> None:
+    first, second = average_similarity("wavlm-sv", [0.5, 0.7]), average_similarity("wavlm-mean", [0.8, 0.9])
+    assert first is not None and second is not None
+    assert first.minus(first) == 0
+    with pytest.raises(ScoringError, match="wavlm-sv and by wavlm-mean cannot be compared"):
+        first.minus(second)
+    assert average_similarity("ge2e", []) is None
+
+
+def test_the_shipped_references_can_be_read() -> None:
+    found = load_speech_references("seed-tts")
+    assert {(reference.recogniser, reference.setting["language"]) for reference in found} == {
+        ("whisper-hf", "en"), ("paraformer", "zh"),
+    }  # fmt: skip
+    assert load_speech_references("no-such-benchmark") == ()
+
+
 @pytest.mark.parametrize(
-    ("body", "expected"),
+    ("chunks", "expected"),
     [
-        (DATA, DATA),
-        (b"RI" + DATA, b"RI" + DATA),
-        (b"RIF", b"RI"),
-        (streaming_wav(form=PcmFormat(24_000, 1)), DATA),
-        (wav(), DATA),
-        (wav() + TRAILER, DATA),
-        (wav() + wav(), DATA * 2),
-        (wav() + b"\x01", DATA),
+        ([], None),
+        ([(0.5, 1.0)], None),
+        ([(0.5, 1.0), (1.0, 1.0), (2.4, 1.0)], Continuity(0, 0.0)),
+        ([(0.5, 1.0), (2.0, 1.0), (2.5, 1.0)], Continuity(1, 0.5)),
+        ([(0.5, 0.1), (1.6, 0.1), (2.7, 0.1)], Continuity(2, 2.0)),
     ],
 )
-def test_a_body_cut_anywhere_gives_the_same_sound(
-    body: bytes, expected: bytes, cuts: list[int], byte_by_byte: bool
+def test_a_piece_that_comes_when_all_before_it_was_played_is_an_underrun(
+    chunks: list[tuple[float, float]], expected: Continuity | None
 ) -> None:
-    spoken = Spoken(PcmConfig(rate_hz=24_000))
-    streamed(spoken, body, list(range(len(body))) if byte_by_byte else cuts)
-    assert samples(spoken) == expected
+    found = continuity(chunks)
+    assert (found is None) == (expected is None)
+    if found is not None and expected is not None:
+        assert (found.underruns, found.stalled_s) == (expected.underruns, pytest.approx(expected.stalled_s))
 
 
-def test_more_than_a_header_promised_is_left_out_and_said() -> None:
-    spoken = Spoken(PcmConfig())
-    streamed(spoken, wav() + b"\x01\x02\x03\x04\x05", [])
-    assert samples(spoken) == DATA
-    assert spoken.notes == ("more came than the WAV header promised; it was left out",)
+@given(st.lists(st.tuples(st.floats(0, 2), st.floats(0.001, 2)), min_size=2, max_size=20))
+def test_playback_takes_as_long_as_its_sound_and_its_stalls(gaps: list[tuple[float, float]]) -> None:
+    arrivals = np.cumsum([gap for gap, _ in gaps])
+    chunks = list(zip(map(float, arrivals), (duration for _, duration in gaps), strict=True))
+    found = continuity(chunks)
+    assert found is not None
+    ends_s = chunks[0][0] + sum(duration for _, duration in chunks) + found.stalled_s
+    last_arrival_s, last_duration_s = chunks[-1]
+    assert ends_s >= last_arrival_s + last_duration_s - 0.021
+    assert (found.underruns == 0) == (found.stalled_s == 0)
 
 
-def test_an_odd_wav_may_be_followed_by_its_padding() -> None:
-    form = PcmFormat(24_000, 1, "u8")
-    for end in (b"", TRAILER, write_wav(Pcm(form, b"\x07"))):
-        spoken = Spoken(PcmConfig())
-        streamed(spoken, write_wav(Pcm(form, b"\x05")) + end, [46, 47])
-        assert samples(spoken) == (b"\x05\x07" if end.startswith(b"RIFF") else b"\x05")
-        assert spoken.notes == ()
+@given(st.permutations(["scored", "unscored", "audio", "no_audio", "not selected", "not finished"]))
+def test_the_accounting_adds_up_to_the_rows(order: list[str]) -> None:
+    from omnieval.report.accounting import accounting
 
-
-@pytest.mark.parametrize(
-    "body", [wav()[:30], b"RIFF....junk", b"RIFF" + b"\0" * 4 + b"WAVE" + b"junk" * 300_000]
-)
-def test_a_header_that_is_none_is_no_sound(body: bytes) -> None:
-    with pytest.raises(FailedTry) as caught:
-        streamed(Spoken(PcmConfig()), body, [])
-    assert caught.value.failure.kind == "audio"
+    scores = []
+    for name in order:
+        if name.startswith("not "):
+            scores.append(Score(name, "not_asked", details={"reason": name}))
+        elif name.endswith("audio"):
+            scores.append(Score(name, "failed", failure_kind=name))
+        else:
+            scores.append(Score(name, name))  # type: ignore[arg-type]
+    assert sum(line.count for line in accounting(scores)) == len(order)
