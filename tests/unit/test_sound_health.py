@@ -9,11 +9,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from omnieval.errors import MediaError
 from omnieval.samples import sample_dir
 from omnieval.samples.build_seed_tts import LINES, PROMPTS
-from omnieval.scoring.sound_health import SOUND_FLAGS, check_samples, read_own_rate, sound_flags
+from omnieval.scoring.sound_health import SOUND_FLAGS, Language, check_samples, read_own_rate, sound_flags
 from tests.media_files import make_video
 
 Sound = npt.NDArray[np.float32]
@@ -254,6 +257,27 @@ def test_samples_that_are_no_sound_are_told_in_words(damage: Callable[[Sound], S
     with pytest.raises(ValueError, match=reason):
         flags(sound)
     assert check_samples(speech()) is None
+
+
+def test_a_rate_must_be_positive() -> None:
+    with pytest.raises(ValueError, match="a rate of 0 Hz"):
+        flags(speech(), rate_hz=0)
+
+
+@given(
+    arrays(
+        np.float32, st.tuples(st.integers(1, 900), st.integers(1, 3)), elements=st.floats(-4, 4, width=32)
+    ),
+    st.integers(1, 96_000),
+    st.text(max_size=30),
+    st.sampled_from(["en", "zh"]),
+    st.none() | st.text(max_size=30),
+)
+def test_any_samples_and_texts_are_judged(
+    sound: Sound, rate_hz: int, text: str, language: Language, hypothesis: str | None
+) -> None:
+    found = sound_flags(sound, rate_hz, text=text, language=language, hypothesis=hypothesis)
+    assert list(found) == sorted(set(found), key=SOUND_FLAGS.index)
 
 
 def float_wav(path: Path, samples: Sound, rate_hz: int) -> Path:
