@@ -22,7 +22,7 @@ from omnieval.parsing.words import (
 
 _BEFORE, _AFTER = 100, 60
 # So many letters at either end of a text are looked at.
-_FIRST, _LAST = 8, 20
+_FIRST, _LAST = 8, 16
 
 LETTER = re.compile(rf"(?<![{WORD}])[A-Za-z](?![{WORD}])")
 _MARK_LINK = rf"{MARKS}*(?:[:：=→➜➡⇒–—-]|{IS})"
@@ -82,7 +82,7 @@ REASON_AFTER = re.compile(
     r"|choice|pois|vì|karena|çünkü)(?![a-zA-Z])|\s+(?:потому|так\s+как|поскольку|لأن|क्योंकि)"
 )
 _BETWEEN = re.compile(
-    rf"{MARKS}*(?P<and>(?:,\s*)?(?:and/or|and|or|nor|&|/|\||y|o|et|ou|und|oder|noch|ni|né|nem|e|hay|atau|dan|ve|veya|i|lub|ani|и|или|ни|أو|و|या|और|和|与|與|或|及|跟|to|through|thru|[-–~～]|至|到|还是|と|または|か|와|과|또는|或者|以及)|[,，、]\s*(?:né|ni|nem|ни|ani|nor)|[,，、])"
+    rf"{MARKS}*(?P<and>(?:,\s*)?(?:and/or|and|or|nor|&|/|\||y|o|et|ou|und|oder|noch|ni|né|nem|e|hay|atau|dan|ve|veya|i|lub|ani|и|или|ни|أو|و|या|और|和|与|與|或|及|跟|to|through|thru|[-–~～]|至|到|还是|と|または|か|와|과|또는|도|或者|以及|でも|も)|[,，、]\s*(?:né|ni|nem|ни|ani|nor)|[,，、])"
     rf"(?:{MARKS}|(?:maybe|perhaps|possibly|even|both|option|choice|also|either|选项|la|el|le|die)(?![a-z]))*",
     re.IGNORECASE,
 )

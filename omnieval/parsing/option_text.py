@@ -23,7 +23,11 @@ _NO_ANSWER = re.compile(
     r"(?:can(?:no|['’])?t|cannot|unable\s+to|not\s+able\s+to|impossible\s+to|difficult\s+to|hard\s+to|don['’]t|do\s+not|didn['’]t)\s+(?:\w+ly\s+)?"
     r"(?:determine|tell|say|answer|know|assist|help|identify|confirm|be\s+(?:sure|certain|determined)|view|watch|access|receive|process|have\s+(?:enough|access|the))"
     r"|(?:can(?:no|['’])?t|cannot)\s+(?:see|hear)\s+(?:the|any|your)\s+(?:video|audio|clip|file)"
-    r"|\bsorry\b|\bi\s+understand\b|\blet\s+me\b|\bplease\b|\bhelp\b|\b(?:no|not)\s+(?:idea|sure|clear|certain|enough)\b|\?|无法|不能确定|不知道|不确定|わかりません|모르",
+    r"|\bsorry\b|\bi\s+understand\b|\blet\s+me\b(?!\s+know)|\bplease\b|\bhelp\b|\b(?:no|not)\s+(?:idea|sure|clear|certain|enough)\b|\?|无法|不能确定|不知道|不确定|わかりません|모르",
+    re.IGNORECASE,
+)
+_ASKS_FOR = re.compile(
+    r"\b(?:please|could\s+you|can\s+you)\s+(?:\w+\s+)?(?:share|upload|provide|send|give|paste|describe)|\blet\s+me\s+(?:watch|see|check|listen|look|take)\b|\bsend\s+me\b",
     re.IGNORECASE,
 )
 # What may stand before an option's text when the reply is nothing else.
@@ -108,9 +112,11 @@ def _leads(text: str, option: str) -> bool:
     said = text.lstrip(" \n*_`\"'").casefold()
     phrase = option.strip(" .。").casefold()
     rest = said[len(phrase) :].lstrip("*_`\"'")
-    if not said.startswith(phrase) or rest[:1] not in tuple(",.;:!\n。，；：！"):
+    if not said.startswith(phrase) or not re.match(r"[,.;:!\n。，；：！]|\s*[—–]|\s-\s", rest):
         return False
-    sentence = re.match(r"[,.;:!\n。，；：！]\s*[^.!\n。！]*.", rest, re.DOTALL)
+    if _ASKS_FOR.search(rest):
+        return False
+    sentence = re.match(r"\s*[,.;:!\n。，；：！—–-]\s*[^.!\n。！]*.", rest, re.DOTALL)
     return sentence is None or not _NO_ANSWER.search(sentence.group())
 
 

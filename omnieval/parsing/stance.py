@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Literal
 
 from omnieval.parsing.letters import DECLARED, LETTER, REASON_AFTER
@@ -30,9 +31,11 @@ from omnieval.parsing.words import (
     OTHERS,
     POINTS,
     QUESTION_START,
+    REPORTS,
     SAYS,
     SOFT_BREAK,
     SUPPOSED,
+    SUPPOSED_FIRST,
     WRITER,
     words,
 )
@@ -61,6 +64,7 @@ _NEGATION = re.compile(NEGATION)
 _NO_NEGATION = re.compile(NO_NEGATION)
 _NEGATION_AT_END = re.compile(NEGATION_AT_END)
 _SUPPOSED = re.compile(SUPPOSED)
+_SUPPOSED_FIRST = re.compile(rf"(?:\A|[,;:¿(]\s?)[\s\"'*_]*{SUPPOSED_FIRST}")
 _GIVES_REASON = re.compile(words({"en": r"since|because|as", "es": "porque", "fr": "car", "de": "weil|denn"}) + r"\Z")
 # What is asked for, in words of its own: `the sound that is heard first is B`, `what the man does next is C`.
 _IDENTIFIED = re.compile(
@@ -79,6 +83,10 @@ _ASKS_AT_END = re.compile(r"(?:吗|嗎|呢|か)[\s?？。！!\"'”’)]*\Z|(?:�
 _OTHERS_SAY = re.compile(rf"{OTHERS}.{{0,60}}?{SAYS}")
 _THEIR_ANSWER = re.compile(
     rf"(?:{OTHERS}(?:['’]s|['’])|(?<![a-z])(?:his|her|their|whose))\s+(?:\w+\s+)?(?:answer|choice|guess|pick|response)"
+)
+_REPORTED = re.compile(
+    rf"{REPORTS}(?:\s+(?:that|us|him|her|them|me|que|dass))*\s*[:,]?\s*[\"“'«]?\s*(?:(?:the|la|el|die|my)\s+)?(?:(?:correct|right|final|best)\s+)*"
+    rf"(?:(?:answer|option|choice|respuesta|réponse|antwort)\s+(?:is|must\s+be|es|est|ist)\s+)?(?:{MARKS}|{OPTION})*\Z"
 )
 _WRITER = re.compile(WRITER)
 # A noun that the denied thing is: `the sound that is not heard is B`, `没有提到的是B`.
@@ -110,12 +118,12 @@ _BE = words(
 )
 _CALLED_RIGHT = re.compile(
     rf"(?:选项|選項|项|項|选択肢|번)?{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:correct|right|true|answer|best(?=\s+(?:answer|option|choice|fit|match))|choice|option(?!s)|pick|winner|one|final)(?![a-z])"
-    rf"|gets\s+my\s+(?:vote|pick)|it\s+is(?![a-z])|final\s+answer|is\s+(?:the|my|our)\s+(?:\w+\s+){{0,2}}(?:answer|choice|option|pick|guess|selection|conclusion)"
+    rf"|\s+(?:the|my|our)\s+(?:(?:most|more)\s+\w+|best|correct|right|only|obvious|likely|likeliest)\s+(?:\w+\s+)?(?:answer|choice|option|one|match|fit)(?![a-z])|gets\s+my\s+(?:vote|pick)|it\s+is(?![a-z])|final\s+answer|is\s+(?:the|my|our)\s+(?:\w+\s+){{0,2}}(?:answer|choice|option|pick|guess|selection|conclusion)"
     rf"|[:：,，–—-]\s*{MARKS}*(?:yes|correct|true|right|对|正确|是)(?![a-z])|[?？]\s*(?:yes|correct|right)(?![a-z])"
     rf"|[:：]?{MARKS}*[✓✔✅☑√]|\s*(?:<-+|<=+|←|⬅|👈)(?!\s*(?:wrong|incorrect|distractor|no\b))"
     rf"|(?:选项|選項|项|項)?(?:才|就|显然|应该)?(?:是|为|為)?(?:正确|正確|对的|對的|对|對|答案|正解)"
     rf"|\s*(?:が|は|のほうが|の方が)(?:最も|一番|唯一)?(?:正解|正しい|答え|正答|適切|妥当|適当|適して|合って|合致|当てはま)|\s*(?:を選|を選択|だと思|と思|と考え)"
-    rf"|(?:번)?\s*(?:이|가|은|는)\s*(?:가장\s*|더\s*|제일\s*)?(?:정답|맞|옳|적절|적합|답|올바)|\s*(?:를|을)\s*(?:선택|고르|택)|(?:라|이라)고\s*(?:생각|봅)"
+    rf"|(?:번)?\s*(?:이|가|은|는)\s*(?:가장\s*|더\s*|제일\s*)?(?:정답|맞|옳|적절|적합|답|올바)|\s*(?:를|을)\s*(?:선택|고르|택)|(?:라|이라)고\s*(?:생각|봅)|(?:번)?\s*(?:입니다|이에요|예요|이다|인\s*것\s*같|일\s*것)|です|でしょう|だろう|だと思"
     rf"|\s*{_BE}\s*(?:correct[aeo]?|bonne|juste|exacte?|richtig\w*|korrekt\w*|certa|giust[ao]|corrett[ao]|respuesta|réponse|antwort|resposta|risposta|верн\w+|правильн\w+|poprawn\w+|správn\w+|benar|tepat|đúng|đáp án)"
     rf"|\s+(?:верн\w+|правильн\w+|подходит|richtig|korrekt|juste|wählen|nehmen|sagen|doğru|đúng|benar|सही|صحيح(?:ة)?|هي الصحيحة|ถูกต้อง|στη|είναι\s+η?\s*σωστή))",
 )
@@ -135,7 +143,7 @@ _CALLED_WRONG = re.compile(
     rf"|[:：–—-]\s*{MARKS}*(?:no|not|wrong|incorrect|false|错|错误|不对)(?![a-z])|\s+(?:no|wrong|incorrect|false)(?=\s*(?:[.,;\n]|$|[b-j]\)))"
     rf"|[,，]\s*{MARKS}*(?:no|wrong|incorrect|false)(?=\s*(?:[.,;\n]|$))|[?？]\s*(?:no|nope|wrong|incorrect)(?![a-z])|[:：]?{MARKS}*[✗✘❌×]"
     rf"|(?:选项|選項|项|項)?(?:则|也|都|均|是|为|為|并|肯定|明显|显然)?(?:不(?!选|選|是[a-z]|如选)|错|錯|有误|排除|没|沒|无关|無關|可以排除|可排除|被排除)|は(?:誤|違|不|間違)|は正しくない|(?:が|は)?ではな|じゃな|より(?!も?良)"
-    rf"|\s*(?:가|이|는|은)?\s*아[니닙닌]|\s*(?:은|는)\s*틀|보다"
+    rf"|\s*(?:가|이|는|은|도)?\s*아[니닙닌]|(?:で)?もな[いく]|\s*(?:은|는)\s*틀|보다"
     rf"|\s+n['’](?:est)\s+pas|\s+no\s+(?:es|puede|parece)|\s+não\s+(?:é|pode)|\s+non\s+(?:è|può)|\s+(?:es|est|ist|è|é)\s+(?:incorrect\w*|fausse?|falsch|falsa|errada|sbagliat\w*|nicht|wrong|pas)"
     rf"|\s+(?:не(?:верн\w+|правильн\w+)?|salah|sai|yanlış|değil|bukan|tidak|गलत|नहीं|خاطئ\w*|ليس\w*|nie\s+jest|není))",
 )
@@ -244,7 +252,7 @@ def _negated(context: Context) -> bool:
     """Whether the letter's clause denies it: `not`, `I doubt that the answer is`, `no evidence supports`."""
     clause = _NO_NEGATION.sub(" ", context.clause)
     label, colon, said = clause.rpartition(":") if ":" in clause else clause.rpartition("：")
-    if colon and len(label) > 30:
+    if colon and (len(label) > 30 or label.strip() in ("no", "nope", "non", "nein", "нет")):
         clause = said
     if _COMPARED.search(clause):
         return True
@@ -292,10 +300,8 @@ def _asked(context: Context) -> bool:
 
 
 def _conditional(text: str) -> bool:
-    for match in _SUPPOSED.finditer(text):
+    for match in chain(_SUPPOSED.finditer(text), _SUPPOSED_FIRST.finditer(text)):
         if re.search(r"(?:even|as)\s+\Z", text[: match.start()]):
-            continue
-        if match.group().casefold() == "se" and text[: match.start()].strip():
             continue
         if not _NO_CONDITION.match(text, match.end()):
             return True
@@ -305,7 +311,7 @@ def _conditional(text: str) -> bool:
 def _of_others(context: Context) -> bool:
     """Whether another than the writer chooses: `the host says that the answer is`, `many would pick`."""
     main = context.main
-    if _THEIR_ANSWER.search(main):
+    if _THEIR_ANSWER.search(main) or _REPORTED.search(main):
         return True
     said = None
     for match in _OTHERS_SAY.finditer(main):
@@ -340,7 +346,7 @@ def _choice(context: Context) -> Judgement | None:
     if _BY_EVIDENCE.search(context.before):
         return Judgement("chosen", "what the evidence points to", HINT)
     if _CONCLUDED.search(context.before):
-        return Judgement("chosen", "concluded", HINT)
+        return Judgement("chosen", "concluded", CHOICE)
     return None
 
 

@@ -209,7 +209,7 @@ POINTS = words(
         "pt": r"corresponde\s+à?|indica",
         "ru": r"соответствует(?:\s+варианту)?",
     },
-    {"zh": r"对应|對應|对应于|符合|支持|指向|匹配|因此是", "ja": r"に該当するのは", "ko": r"해당하는\s*것은"},
+    {"zh": r"对应|對應|对应于|只剩(?:下)?|剩下|唯有|只有|符合|支持|指向|匹配|因此是", "ja": r"に該当するのは", "ko": r"해당하는\s*것은"},
 )
 CONCLUDES = words(
     {
@@ -321,12 +321,9 @@ NEGATION_AT_END = words(
 )
 SUPPOSED = words(
     {
-        "en": r"if|whether|unless|suppos(?:e|ing)|assume|imagine|had\s+(?:there|he|she|it|they|the)|were\s+there|were\s+it",
-        "es": r"si|aunque",
-        "fr": r"si|s['’]il",
-        "de": r"wenn|falls|ob",
-        "it": r"se",
-        "pt": r"caso",
+        "en": r"if|whether|unless|supposing|(?:was|were)\s+(?:going|about|tempted)\s+to|almost|nearly",
+        "fr": r"s['’]il",
+        "de": r"wenn|ob",
         "ru": r"если|бы",
         "id": r"jika|kalau",
         "vi": r"nếu",
@@ -336,6 +333,17 @@ SUPPOSED = words(
         "hi": r"अगर|यदि",
     },
     {"fr": r"(?<![a-z])s['’](?=il)", "zh": r"如果|假如|假设|要是|倘若|若|是否", "ja": r"もし|たら、|なら(?:ば)?、", "ko": r"만약|만일|다면"},
+)
+# Words that make a condition at the beginning of a clause only.
+SUPPOSED_FIRST = words(
+    {
+        "en": r"suppose|imagine|had|were\s+(?:there|it)|say",
+        "es": r"si|aunque",
+        "fr": r"si",
+        "de": r"falls",
+        "it": r"se\s+(?:ci|fosse|avesse|dovessi|il|lo|la)",
+        "pt": r"se\s+(?:o|a|os|as|eu|ele|ela|houvesse|fosse)|caso",
+    }
 )
 # A condition that any answer is under: what follows the word `if`.
 NO_CONDITION = words(
@@ -418,6 +426,17 @@ SAYS = words(
         "ru": r"говорит|сказал[аи]?|утверждает|отвечает|выбирает",
     },
     {"zh": r"说|認為|认为|觉得|表示|喊|回答|宣布|选|猜", "ja": r"言", "ko": r"말"},
+)
+# Who the subject is does not matter: the writer says `say`.
+REPORTS = words(
+    {
+        "en": r"says|said|claims|claimed|announces|announced|shouts|shouted|states|declares|declared|exclaims|insists"
+        r"|insisted|replies|replied|reveals|revealed|answers|thinks|believes|argues|hears|told|tells",
+        "es": r"dice|dijo|afirma",
+        "fr": r"dit|affirme",
+        "de": r"sagt|behauptet",
+        "ru": r"говорит|сказала?|утверждает",
+    }
 )
 EXAMPLE = words(
     {
