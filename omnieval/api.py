@@ -34,6 +34,7 @@ from omnieval.errors import ConfigError, ScoringError
 from omnieval.media.cache import default_cache_dir
 from omnieval.parsing import RULES
 from omnieval.recipe_files import find_recipe
+from omnieval.report.accounting import identity
 from omnieval.report.build import Report, build_report
 from omnieval.report.markdown import to_markdown
 from omnieval.report.pages import page_of
@@ -259,10 +260,12 @@ def load_report(run: Run) -> Report | SpeechReport:
     kind: Any = SpeechReport if written.get("kind") == "speech" else Report
     try:
         report: Report | SpeechReport = TypeAdapter(kind).validate_python(written)
-        return report
-    except ValidationError as error:
-        path = run.directory / REPORT_JSON
-        raise ScoringError(f"{path}: not a report of this version; run `omnieval score` again") from error
+        if identity(run).keys() <= report.run.keys():
+            return report
+    except ValidationError:
+        pass
+    path = run.directory / REPORT_JSON
+    raise ScoringError(f"{path}: not a report of this version; run `omnieval score` again")
 
 
 def configure(

@@ -100,7 +100,8 @@ def _row_problem(number: int, video_id: str, question: str, options: tuple[str, 
     elif not question:
         what = f"(video {video_id}) has no Question"
     elif len(options) < 2:
-        what = f"(video {video_id}) has {len(options)} options in Choice, expected at least 2"
+        has = counted(len(options), "option", "options")
+        what = f"(video {video_id}) has {has} in Choice, expected at least 2"
     else:
         return None
     return Failure(

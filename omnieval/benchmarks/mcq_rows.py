@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -90,14 +91,17 @@ class Layout:
         return cls(found, groups)
 
     def unused_notes(self, table: Sequence[Any], samples: Sequence[Sample]) -> list[str]:
-        """That rows have no media although the table has columns that nothing uses."""
+        """That rows have no media although others have, or the table has columns that nothing uses."""
         bare = [sample.id for sample in samples if sample.problem is None and not sample.media]
         used = {name for names in self.columns.values() for name in names} | set(self.groups.values())
         known = dict.fromkeys(str(k) for row in table[:1000] if isinstance(row, Mapping) for k in row)
         unused = [name for name in known if name not in used]
+        are = "is" if len(bare) == 1 else "are"
+        if bare and any(sample.media for sample in samples):
+            without = f"{len(bare)} of {len(samples)} rows {are} asked without media, having none"
+            return [f"{without}: {rows.few(bare)}"]
         if not bare or not unused:
             return []
-        are = "is" if len(bare) == 1 else "are"
         return [
             f"{len(bare)} of {len(samples)} rows {are} asked without media; columns that are not used: "
             f"{rows.few(unused, 8)} (columns.images, columns.audio and columns.video name others)"
@@ -146,7 +150,8 @@ class SampleMaker:
         question = rows.text(row, *layout.columns["question"])
         options = self._options(row)
         media, problem = self._media(row, number)
-        problem = _problem(row, number, question, options) or problem
+        odd = rows.no_text(row, *layout.columns["question"])
+        problem = _problem(row, number, question, options, odd) or problem
         given = rows.text(row, *layout.columns["id"]) if layout.columns["id"] else ""
         cluster = self._cluster(row, media) or given or f"row{number + 1}"
         if given.isprintable() and 0 < len(given) <= 80:
@@ -200,20 +205,23 @@ class SampleMaker:
         return gold
 
     def _read_answer(self, value: Any, options: tuple[str, ...], sample_id: str) -> str | None:
+        # A column of whole numbers with gaps in it often comes as 0.0, 1.0, ...
         text = "" if value is None else str(value).strip()
+        index_text = text[:-2] if re.fullmatch(r"\d{1,3}\.0", text) else text
         letters = list(lettered(options))
         if self._answers in ("index0", "index1"):
-            index = int(text) - (self._answers == "index1") if re.fullmatch(r"\d{1,3}", text) else -1
+            whole = re.fullmatch(r"\d{1,3}", index_text)
+            index = int(index_text) - (self._answers == "index1") if whole else -1
             return letters[index] if 0 <= index < len(letters) else None
         if self._answers == "letter":
             return text.upper() if text.upper() in letters else None
         same = [letter for letter, option in lettered(options).items() if option == text]
         gold = same[0] if same else gold_letter(text, options)
-        if gold is not None or self._answers == "text" or not re.fullmatch(r"\d{1,3}", text):
+        if gold is not None or self._answers == "text" or not re.fullmatch(r"\d{1,3}", index_text):
             return gold
-        if int(text) == len(letters):
+        if int(index_text) == len(letters):
             self.one_based.append(sample_id)
-        return letters[int(text)] if int(text) < len(letters) else None
+        return letters[int(index_text)] if int(index_text) < len(letters) else None
 
     def _media(self, row: Mapping[str, Any], number: int) -> tuple[dict[str, Path], Failure | None]:
         media: dict[str, Path] = {}
@@ -272,7 +280,7 @@ def data_notes(maker: SampleMaker, samples: Sequence[Sample], given: Sequence[st
             "answers look like indices that begin at 1, but are read as beginning at 0; set answer_is=index1 "
             f"(for example {rows.few(maker.one_based, 3)})"
         )
-    twice = {name for name in given if name and given.count(name) > 1} if len(given) < 20_000 else set()
+    twice = {name for name, count in Counter(given).items() if name and count > 1}
     if twice:
         notes.append(f"ids that come more than once, each asked and counted: {rows.few(twice)}")
     missing = {path for sample in samples for path in sample.media.values()}
@@ -294,7 +302,10 @@ def data_notes(maker: SampleMaker, samples: Sequence[Sample], given: Sequence[st
     ]
 
 
-def _problem(row: Mapping[str, Any], number: int, question: str, options: tuple[str, ...]) -> Failure | None:
+def _problem(
+    row: Mapping[str, Any], number: int, question: str, options: tuple[str, ...], odd: str | None
+) -> Failure | None:
+    """What is wrong with a row. odd: the type of a question that is no text."""
     kind = row.get("dataset_type")
     if not row:
         what = "is no record of named values"
@@ -302,8 +313,10 @@ def _problem(row: Mapping[str, Any], number: int, question: str, options: tuple[
         what = f"is of the type {kind!r}, not multiple choice"
     elif not question:
         what = "has no question"
+    elif odd:
+        what = f"has a question of the type {odd}, expected text"
     elif not 2 <= len(options) <= _MOST_OPTIONS:
-        what = f"has {len(options)} options, expected 2 to {_MOST_OPTIONS}"
+        what = f"has {counted(len(options), 'option', 'options')}, expected 2 to {_MOST_OPTIONS}"
     elif not all(option.strip() for option in options):
         what = "has an empty option"
     elif len(lettered(options)) != len(options):

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ _METADATA = frozenset({"dataset_infos.json", "dataset_info.json", "dataset_dict.
 _PART = re.compile(r"(.+)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?\.parquet")
 # One field of a CSV may be long (a question with its context), but not without end.
 _LONGEST_FIELD = 2**24
+_TAB = "\t"
+# Key of the fields that go beyond the header of a CSV; no column is called so.
+_MORE = "\0more"
 
 
 def row_files(folder: Path, split: str | None) -> list[Path]:
@@ -84,7 +88,7 @@ def read_rows(path: Path, *, columns: Sequence[str] | None = None) -> list[Any]:
     if suffix == ".jsonl":
         return _json_lines(path)
     if suffix in (".csv", ".tsv"):
-        return _csv(path, "\t" if suffix == ".tsv" else ",")
+        return _csv(path, _TAB if suffix == ".tsv" else ",")
     raise DataError(f"{path}: expected one of {', '.join(SUFFIXES)}, found {suffix or 'no suffix'}")
 
 
@@ -100,6 +104,7 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> list[Any]:
     try:
         with pq.ParquetFile(path) as file:
             known = file.schema_arrow.names
+            _check_columns(path, known)
             wanted = None if columns is None else [name for name in columns if name in known]
             if wanted is not None and not wanted:
                 raise DataError(
@@ -128,6 +133,13 @@ def _json_lines(path: Path) -> list[Any]:
     return found
 
 
+def _check_columns(path: Path, names: Sequence[str]) -> None:
+    """Raises DataError for columns of one name, of which nobody could say which one counts."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise DataError(f"{path}: several columns are called {', '.join(twice[:5])}; rename all but one")
+
+
 def _kind(content: Any) -> str:
     """What a JSON file holds instead of a list."""
     if not isinstance(content, dict):
@@ -139,9 +151,18 @@ def _kind(content: Any) -> str:
 def _csv(path: Path, delimiter: str) -> list[Any]:
     text = rows.read_text(path)
     csv.field_size_limit(_LONGEST_FIELD)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, restkey=_MORE)
+    found: list[Any] = []
     try:
-        found: list[Any] = [{key: value for key, value in row.items() if key is not None} for row in reader]
+        _check_columns(path, [name for name in reader.fieldnames or () if name])
+        for row in reader:
+            more = row.pop(_MORE, None)
+            if more and any(field.strip() for field in more):
+                raise DataError(
+                    f"{path}: line {reader.line_num} has more fields than the first line names; put fields "
+                    f"that hold {'a tab' if delimiter == _TAB else 'a comma'} between quotation marks"
+                )
+            found.append(row)
     except csv.Error as error:
         raise DataError(f"{path}: not valid CSV after line {reader.line_num}: {error}; mend it") from error
     return found

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import codecs
+import contextlib
 import hashlib
 import json
 import os
@@ -21,10 +24,12 @@ _LONGEST_NAME = 100
 
 
 def read_text(path: Path) -> str:
-    """The content of a UTF-8 file, plain or in an archive, with or without a mark at its beginning. Raises
-    DataError naming the file when it is missing, empty or in another encoding."""
+    """The content of a file, plain or in an archive, in UTF-8, with or without a mark at its beginning, or in
+    UTF-16 with one. Raises DataError naming the file when it is missing, empty or in another encoding."""
     try:
-        text = read_small_file(path).decode("utf-8-sig")
+        content = read_small_file(path)
+        marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        text = content.decode("utf-16" if marked else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path}: not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8, for example "
@@ -105,16 +110,19 @@ def text(row: Mapping[str, Any], *names: str) -> str:
     return "" if value is None else well_formed(str(value)).strip()
 
 
+def no_text(row: Mapping[str, Any], *names: str) -> str | None:
+    """The type of the first of the named fields that the row has, where it cannot be taken for text."""
+    value = field(row, *names)
+    return type(value).__name__ if isinstance(value, list | tuple | Mapping | bytes) else None
+
+
 def options(value: Any) -> tuple[str, ...]:
     """Options from a list, an array, a mapping of letter to text, or lines of text (also the text of a
-    JSON list); empty for anything else."""
+    list in JSON or Python); empty for anything else."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, str) and value.strip().startswith("["):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return ()
+        value = _written_list(value.strip())
     value = _labelled_pairs(value)
     if isinstance(value, Mapping):
         value = _by_label(value)
@@ -125,6 +133,15 @@ def options(value: Any) -> tuple[str, ...]:
     ):
         return ()
     return tuple("" if option is None else well_formed(str(option)) for option in value)
+
+
+def _written_list(value: str) -> Any:
+    """The list that a text holds, or None."""
+    with contextlib.suppress(ValueError, RecursionError):
+        return json.loads(value)
+    with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        return ast.literal_eval(value)
+    return None
 
 
 def _labelled_pairs(value: Any) -> Any:
@@ -151,6 +168,8 @@ def _by_label(value: Mapping[Any, Any]) -> list[str | None]:
         return []
     while letters and by_letter[letters[-1]] in (None, ""):
         letters.pop()
+    if any(isinstance(option, list | tuple | Mapping) for option in by_letter.values()):
+        return []
     return [None if by_letter[x] is None else f"{x}. {by_letter[x]}" for x in letters]
 
 
@@ -217,7 +236,7 @@ def duplicate_notes(samples: Sequence[Sample]) -> list[str]:
     extra = sum(len(letters) - 1 for letters in repeated.values())
     named = few({cluster for cluster, _, _ in repeated})
     repeats = counted(extra, "row repeats", "rows repeat")
-    notes = [f"{repeats} another row; each is asked and counted (videos: {named})"]
+    notes = [f"{repeats} another row; each is asked and counted (for example {named})"]
     conflicting = {cluster for (cluster, _, _), letters in repeated.items() if len(set(letters)) > 1}
     if conflicting:
         notes.append(

@@ -23,6 +23,7 @@ from omnieval.benchmarks.video_mme_data import VideoMMEFiles, data_notes, locate
 from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, MediaError
 from omnieval.media.prepare import video_mime
+from omnieval.media.source import is_archive
 from omnieval.types import (
     MediaPart,
     MediaPlan,
@@ -146,7 +147,7 @@ class VideoMME:
         if self._task.packing != "video-url":
             return [cache]
         videos = [s.media["video"] for s in dataset.samples if "video" in s.media]
-        zipped = any(".zip" in str(path).lower() for path in videos)
+        zipped = any(is_archive(parent) for path in videos for parent in path.parents)
         blobs = blobs_of(dataset.root)
         return [dataset.root, *([blobs] if blobs else []), *([cache] if zipped else [])]
 

@@ -67,7 +67,7 @@ def sample_of(row: Any, number: int, files: VideoMMEFiles, taken: set[str]) -> S
     video = rows.text(row, "videoID", "video_ID", "video_name") or rows.text(row, "video_id")
     question = rows.text(row, "question")
     options = rows.options(rows.field(row, "options", "candidates"))
-    problem = _problem(number, video, question, options)
+    problem = _problem(number, video, question, options, rows.no_text(row, "question"))
     question_id = rows.text(row, "question_id")
     if question_id.isprintable() and 0 < len(question_id) <= 80:
         sample_id = rows.unique_id(question_id, taken)
@@ -87,7 +87,9 @@ def sample_of(row: Any, number: int, files: VideoMMEFiles, taken: set[str]) -> S
     )
 
 
-def _problem(number: int, video: str, question: str, options: Sequence[str]) -> Failure | None:
+def _problem(
+    number: int, video: str, question: str, options: Sequence[str], odd: str | None
+) -> Failure | None:
     unsafe = rows.unsafe_name(video)
     if not video:
         what = "has no videoID"
@@ -95,8 +97,10 @@ def _problem(number: int, video: str, question: str, options: Sequence[str]) -> 
         what = f"has the videoID {video!r}, which {unsafe}"
     elif not question:
         what = f"(video {video}) has no question"
+    elif odd:
+        what = f"(video {video}) has a question of the type {odd}, expected text"
     elif len(options) < 2:
-        what = f"(video {video}) has {len(options)} options, expected at least 2"
+        what = f"(video {video}) has {counted(len(options), 'option', 'options')}, expected at least 2"
     elif not all(option.strip() for option in options):
         what = f"(video {video}) has an empty option"
     else:

@@ -39,7 +39,7 @@ def read_audio(path: Path) -> npt.NDArray[np.float32]:
         if not container.streams.audio:
             raise MediaError(
                 f"{path}: no audio track, but the recipe needs sound; "
-                "supply a WAV beside it, or ask without sound (input_mode=visual)"
+                "supply a WAV beside it, or ask without sound (input_mode=visual, packing=frames)"
             )
         stream = container.streams.audio[0]
         stream.codec_context.thread_count = 1

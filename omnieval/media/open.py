@@ -61,7 +61,8 @@ def needed_video_track(path: Path, container: InputContainer) -> VideoStream:
     stream = video_track(container)
     if stream is None:
         raise MediaError(
-            f"{path}: no video track, but the recipe needs pictures; set input_mode=audio or fetch it"
+            f"{path}: no video track, but the recipe needs pictures; fetch the video, or name the file as a "
+            "sound (input_mode=audio, columns.audio)"
         )
     return stream
 

@@ -149,8 +149,9 @@ def notes(run: Run, responses: Mapping[str, Response], scores: Sequence[Score]) 
     mended: dict[str, set[str]] = defaultdict(set)
     for event in run.events():
         if event.get("event") == "media":
-            for note in event.get("notes", []):
-                mended[note].add(event["sample_id"])
+            told = event.get("notes")
+            for note in told if isinstance(told, list) else ():
+                mended[str(note)].add(str(event.get("sample_id")))
     for response in responses.values():
         for note in response.notes:
             mended[note].add(response.sample_id)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from omnieval.types import Sample
 
@@ -24,6 +24,51 @@ class PlannedSample:
 
     sample: Sample
     selected: bool
+
+
+class _Part(BaseModel):
+    """What is read of a part of run.json; everything else in it is kept as it is."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class _Config(_Part):
+    recipe: str = ""
+    benchmark: str = ""
+    backend: str = ""
+    model: str | None = None
+    parser: str = "official"
+    decode: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+
+
+class _Dataset(_Part):
+    root: str = ""
+    rows: int | None = None
+    fingerprint: str = ""
+    notes: list[str] = []
+
+
+class _Server(_Part):
+    model: str | None = None
+    version: str | None = None
+
+
+class _Versions(_Part):
+    omnieval: str = ""
+
+
+class RunInfo(_Part):
+    """run.json."""
+
+    config: _Config
+    recipe_hash: str
+    headline: dict[str, str]
+    group_keys: list[str]
+    dataset: _Dataset
+    server: _Server
+    versions: _Versions
+    started: str
 
 
 @cache

@@ -21,9 +21,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from pydantic import ValidationError
+from pydantic_core import from_json
+
 from omnieval.errors import ConfigError, ScoringError
 from omnieval.runlog.files import LineLog, read_lines, replace_file, replace_json, storage_error
-from omnieval.runlog.schema import PlannedSample, to_line
+from omnieval.runlog.schema import PlannedSample, RunInfo, to_line
 from omnieval.types import JsonDict, Response, Score, SpokenAudio
 
 FORMAT = 1
@@ -31,11 +34,6 @@ RUN, SAMPLES, RESPONSES = "run.json", "samples.jsonl", "responses.jsonl"
 EVENTS, SCORES, REPORT_JSON, REPORT_MD = "events.jsonl", "scores.jsonl", "report.json", "report.md"
 AUDIO = "audio"
 _LOCK = ".lock"
-# What run.json must hold, and as what.
-_KEYS: Mapping[str, type] = {
-    "config": dict, "recipe_hash": str, "headline": dict, "group_keys": list, "dataset": dict,
-    "server": dict, "versions": dict, "started": str,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,17 +48,20 @@ class Run:
         """Raises ScoringError when the directory holds no run."""
         path = directory / RUN
         try:
-            info = json.loads(path.read_text(encoding="utf-8"))
+            info = from_json(path.read_bytes())
         except FileNotFoundError:
             raise ScoringError(f"{directory}: not a run directory (no {RUN} in it)") from None
         except (OSError, ValueError) as error:
-            raise ScoringError(f"{path}: cannot be read as JSON: {error}") from error
+            raise ScoringError(f"{path}: cannot be read as JSON: {error}; restore the file") from error
         if not isinstance(info, dict) or info.get("format") != FORMAT:
             raise ScoringError(f"{path}: written in a format that this version does not read")
-        missing = sorted(key for key in _KEYS if not isinstance(info.get(key), _KEYS[key]))
-        if missing:
-            raise ScoringError(f"{path}: damaged, expected the keys {', '.join(missing)}; restore the file")
-        return cls(directory, info)
+        try:
+            return cls(directory, RunInfo.model_validate(info).model_dump())
+        except ValidationError as error:
+            wrong = sorted({".".join(map(str, item["loc"])) for item in error.errors()})
+            raise ScoringError(
+                f"{path}: damaged, expected the keys {', '.join(wrong)}; restore the file"
+            ) from error
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -100,11 +101,15 @@ class Run:
         """The content of report.json. Raises ScoringError when the run has not been scored."""
         path = self.directory / REPORT_JSON
         try:
-            report: JsonDict = json.loads(path.read_text(encoding="utf-8"))
+            report: JsonDict = from_json(path.read_bytes())
         except FileNotFoundError:
             raise ScoringError(f"{self.directory}: no report yet; run `omnieval score` on it") from None
         except (OSError, ValueError) as error:
-            raise ScoringError(f"{path}: cannot be read as JSON: {error}") from error
+            raise ScoringError(
+                f"{path}: cannot be read as JSON: {error}; run `omnieval score` again"
+            ) from error
+        if not isinstance(report, dict):
+            raise ScoringError(f"{path}: not a report; run `omnieval score` again")
         return report
 
 

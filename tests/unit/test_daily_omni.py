@@ -115,7 +115,7 @@ def test_repeated_rows_are_all_counted_and_named(tmp_path: Path) -> None:
     [
         ({k: v for k, v in ROW.items() if k != "Question"}, "no Question"),
         ({k: v for k, v in ROW.items() if k != "Choice"}, "0 options"),
-        (ROW | {"Choice": ["A. one"]}, "1 options"),
+        (ROW | {"Choice": ["A. one"]}, "1 option "),
         (ROW | {"Choice": 7}, "0 options"),
         ({k: v for k, v in ROW.items() if k != "video_id"}, "no video_id"),
         (ROW | {"video_id": "../x"}, "path separator"),

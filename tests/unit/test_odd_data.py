@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -245,3 +246,101 @@ def test_a_set_of_broken_rows_says_what_is_wrong_with_them(tmp_path: Path) -> No
         DataError, match=r"row 1: image-1 has bytes of the type str, .*; row 2 has no question"
     ):
         api.run("mcq", data=path, backend="chance", out=tmp_path / "run", cache_dir=tmp_path / "cache")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "question,options,answer,answer\n?,x,A,B\n",
+            "several columns are called answer; rename all but one",
+        ),
+        (
+            'question,option_a,option_b,answer\n"?\n",x,y,A\n?,x, or z,y,A\n',
+            "line 4 has more fields than the first line names; put fields that hold a comma between quotation marks",
+        ),
+    ],
+)
+def test_a_csv_of_which_columns_are_unsure_is_an_error(content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text(content)
+    with pytest.raises(DataError, match=rf"q\.csv: {message}"):
+        loaded(tmp_path / "q.csv")
+
+
+def test_columns_of_one_name_in_a_parquet_file_are_an_error(tmp_path: Path) -> None:
+    columns = [pa.array([text]) for text in ("?", "x", "y", "A", "B")]
+    twice = pa.Table.from_arrays(columns, names=["question", "option_a", "option_b", "answer", "answer"])
+    pq.write_table(twice, tmp_path / "q.parquet")
+    with pytest.raises(DataError, match="several columns are called answer"):
+        loaded(tmp_path / "q.parquet")
+
+
+def test_empty_fields_at_the_end_of_a_csv_line_are_no_columns(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("question,option_a,option_b,answer\n?,x,y,A,, \n")
+    assert loaded(tmp_path / "q.csv")[2][0].gold == "A"
+
+
+def test_a_table_in_utf16_is_read(tmp_path: Path) -> None:
+    (tmp_path / "q.tsv").write_bytes("question\toption_a\toption_b\tanswer\n哪个\tx\ty\tA\n".encode("utf-16"))
+    assert loaded(tmp_path / "q.tsv")[2][0].question == "哪个"
+
+
+@pytest.mark.parametrize("question", [["x"], {"text": "x"}])
+def test_a_question_that_is_no_text_is_a_fault_of_the_row(question: Any, tmp_path: Path) -> None:
+    (sample,) = loaded(written(tmp_path, ROW | {"question": question}))[2]
+    assert sample.problem is not None
+    assert (
+        f"row 1 has a question of the type {type(question).__name__}, expected text" in sample.problem.message
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ({"A": "x", "B": ["y"]}, ()),
+        ("['red', 'green']", ("red", "green")),
+        ("['it\\'s', \"o\"]", ("it's", "o")),
+        ("['red' 'green']", ("redgreen",)),
+        ("[__import__('os').getcwd(), 'x']", ()),
+        ("[" * 100_000, ()),
+    ],
+)
+def test_lists_written_out_are_options_and_nested_ones_are_not(
+    options: Any, shown: tuple[str, ...], tmp_path: Path
+) -> None:
+    (sample,) = loaded(written(tmp_path, ROW | {"options": options}))[2]
+    assert sample.options == shown
+    assert (sample.problem is None) == (len(shown) > 1)
+
+
+@pytest.mark.parametrize(("answer", "kind", "gold"), [(1.0, "auto", "B"), ("1.0", "auto", "B"), (1.0, "index1", "A"), (1.5, "auto", None)])  # fmt: skip
+def test_an_index_may_come_as_a_number_with_a_point(
+    answer: Any, kind: str, gold: str | None, tmp_path: Path
+) -> None:
+    assert loaded(written(tmp_path, ROW | {"answer": answer}), answer_is=kind)[2][0].gold == gold
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "png", "webp", "gif", "bmp"])
+def test_a_picture_that_lost_its_end_is_refused(suffix: str, tmp_path: Path) -> None:
+    Image.effect_noise((64, 64), 50).convert("RGB").save(tmp_path / f"i.{suffix}")
+    path = written(tmp_path, ROW | {"image": f"i.{suffix}"})
+    assert len(carried(path)) == 1
+    whole = (tmp_path / f"i.{suffix}").read_bytes()
+    (tmp_path / f"i.{suffix}").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(MediaError, match=rf"i\.{suffix}: cannot be read as a picture"):
+        carried(path)
+
+
+def test_rows_without_media_among_rows_with_them_are_noted(tmp_path: Path) -> None:
+    Image.new("RGB", (8, 8)).save(tmp_path / "i.png")
+    rows = [ROW | {"id": f"q{i}", "image": "i.png" if i else "", "question": f"{i}?"} for i in range(3)]
+    (note,) = loaded(written(tmp_path, *rows))[1].notes
+    assert note == "1 of 3 rows is asked without media, having none: q0"
+
+
+def test_a_large_table_is_read_in_reasonable_time(tmp_path: Path) -> None:
+    rows = [ROW | {"id": f"q{i}", "question": f"{i}?"} for i in range(15_000)] + [ROW | {"id": "q7"}]
+    begun = time.monotonic()
+    (note,) = loaded(written(tmp_path, *rows))[1].notes
+    assert note == "ids that come more than once, each asked and counted: q7"
+    assert time.monotonic() - begun < 10

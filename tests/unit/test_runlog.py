@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -108,6 +109,7 @@ def test_a_directory_with_anything_else_is_refused_and_left_alone(tmp_path: Path
 KILLED_WHILE_BEGINNING = """
 import os, signal, sys
 from pathlib import Path
+from typing import Any
 import omnieval.runlog.store as store
 def killed(*arguments):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -129,6 +131,7 @@ def test_a_run_killed_while_it_began_can_be_begun_again(step: str, tmp_path: Pat
 FILLED_DISK = """
 import resource, signal, sys
 from pathlib import Path
+from typing import Any
 from omnieval.errors import StorageError
 from omnieval.runlog.files import LineLog
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -174,6 +177,7 @@ def test_replacing_a_file_keeps_the_old_one_when_it_fails(tmp_path: Path) -> Non
         ("{", "cannot be read as JSON"),
         ('{"format": 99}', "does not read"),
         ("[]", "does not"),
+        ("[" * 100_000, "cannot be read as JSON"),
     ],
 )
 def test_what_is_no_run_is_named(content: str | None, words: str, tmp_path: Path) -> None:
@@ -212,3 +216,36 @@ def test_names_of_run_directories_do_not_collide(tmp_path: Path) -> None:
     assert first.name == "19700101-000000-r"
     first.mkdir()
     assert new_directory(tmp_path, "r", moment).name == "19700101-000000-r-2"
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("headline.plan", 5),
+        ("group_keys.0", [1]),
+        ("dataset.notes", -1.5),
+        ("dataset.fingerprint", None),
+        ("config.decode", None),
+        ("config.parser", {}),
+        ("server.version", "\ud800"),
+        ("versions.omnieval", []),
+    ],
+)
+def test_a_run_file_with_a_value_of_another_kind_is_named(place: str, value: Any, tmp_path: Path) -> None:
+    begin(tmp_path / "run").close()
+    part, key = place.split(".")
+    damaged = {"format": 1, **INFO, part: [value] if part == "group_keys" else {**INFO[part], key: value}}
+    (tmp_path / "run" / "run.json").write_text(json.dumps(damaged))
+    with pytest.raises(
+        ScoringError,
+        match=rf"run\.json: damaged, expected the keys {place}; restore the file|hex escape.*; restore the file",
+    ):
+        Run.load(tmp_path / "run")
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, "[]", "5", "{"])
+def test_a_report_that_is_none_is_made_again(content: str, tmp_path: Path) -> None:
+    begin(tmp_path / "run").close()
+    (tmp_path / "run" / "report.json").write_text(content)
+    with pytest.raises(ScoringError, match=r"report\.json: .*; run `omnieval score` again"):
+        Run.load(tmp_path / "run").report()
