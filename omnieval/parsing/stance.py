@@ -68,7 +68,7 @@ _SUPPOSED_FIRST = re.compile(rf"(?:\A|[,;:¿(]\s?)[\s\"'*_]*{SUPPOSED_FIRST}")
 _GIVES_REASON = re.compile(words({"en": r"since|because|as", "es": "porque", "fr": "car", "de": "weil|denn"}) + r"\Z")
 # What is asked for, in words of its own: `the sound that is heard first is B`, `what the man does next is C`.
 _IDENTIFIED = re.compile(
-    r"(?<![a-z])(?:what|the\s+\w+[^,;:]*?\b(?:that|which|who|not|never|first|last|next|most|least|only|missing|\w+ed|heard|shown|seen))\b[^;:]*?"
+    r"(?<![a-z])(?:what|the\s+(?:\w+\b[^,;:]*?\b)?(?:that|which|who|not|never|first|last|next|most|least|only|left|remaining|missing|\w+ed|heard|shown|seen))\b[^;:]*?"
     rf"\b(?:is|are|was)(?:{GLUE}|{ADVERB}|{OPTION})*+\Z",
 )
 _HEDGE = re.compile(
@@ -80,13 +80,17 @@ _NO_CONDITION = re.compile(rf"[\s,，]*(?:{NO_CONDITION})")
 _EXAMPLE = re.compile(EXAMPLE)
 _QUESTION = re.compile(rf"[\W_]*(?:(?:so|and|but|now|ok|okay|wait|hmm)[\s,]+)?{QUESTION_START}")
 _ASKS_AT_END = re.compile(r"(?:吗|嗎|呢|か)[\s?？。！!\"'”’)]*\Z|(?:습니까|인가요|일까요|할까요)[\s?？。]*\Z")
-_OTHERS_SAY = re.compile(rf"{OTHERS}.{{0,60}}?{SAYS}")
+_OTHERS_SAY = re.compile(rf"{OTHERS}[^,;，]{{0,60}}?{SAYS}")
 _THEIR_ANSWER = re.compile(
     rf"(?:{OTHERS}(?:['’]s|['’])|(?<![a-z])(?:his|her|their|whose))\s+(?:\w+\s+)?(?:answer|choice|guess|pick|response)"
 )
+# `B, she says`, in languages whose verb comes last.
+_SAID_AFTER = re.compile(r"と(?:言(?!え)|述べ|話し|叫|答え|主張)|[라다]고\s*(?:말|했|주장|외|대답)")
+_EXCEPT = re.compile(rf"(?:(?<![a-z])(?:except(?:\s+for)?|but|other\s+than|apart\s+from|besides)|除了?|以外)(?:{MARKS}|{OPTION})*\Z")
+_ALL_WRONG = re.compile(r"(?:are|is|can\s+be)\s+(?:all\s+)?(?:wrong|incorrect|false|ruled\s+out|eliminated|contradicted|not\s+\w+)|(?:都|均|全)(?:不|错|是错)")
 _REPORTED = re.compile(
     rf"{REPORTS}(?:\s+(?:that|us|him|her|them|me|que|dass))*\s*[:,]?\s*[\"“'«]?\s*(?:(?:the|la|el|die|my)\s+)?(?:(?:correct|right|final|best)\s+)*"
-    rf"(?:(?:answer|option|choice|respuesta|réponse|antwort)\s+(?:is|must\s+be|es|est|ist)\s+)?(?:{MARKS}|{OPTION})*\Z"
+    rf"(?:(?:answer|option|choice|respuesta|réponse|antwort)\s*(?::|is|must\s+be|es|est|ist)\s*)?(?:{MARKS}|{OPTION})*\Z"
 )
 _WRITER = re.compile(WRITER)
 # A noun that the denied thing is: `the sound that is not heard is B`, `没有提到的是B`.
@@ -118,7 +122,7 @@ _BE = words(
 )
 _CALLED_RIGHT = re.compile(
     rf"(?:选项|選項|项|項|选択肢|번)?{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:correct|right|true|answer|best(?=\s+(?:answer|option|choice|fit|match))|choice|option(?!s)|pick|winner|one|final)(?![a-z])"
-    rf"|\s+(?:the|my|our)\s+(?:(?:most|more)\s+\w+|best|correct|right|only|obvious|likely|likeliest)\s+(?:\w+\s+)?(?:answer|choice|option|one|match|fit)(?![a-z])|gets\s+my\s+(?:vote|pick)|it\s+is(?![a-z])|final\s+answer|is\s+(?:the|my|our)\s+(?:\w+\s+){{0,2}}(?:answer|choice|option|pick|guess|selection|conclusion)"
+    rf"|\s+(?:the|my|our)\s+(?:(?:most|more)\s+\w+|best|correct|right|only|obvious|likely|likeliest)\s+(?:\w+\s+)?(?:answer|choice|option|one|match|fit)(?![a-z])|\s+(?:alone\s+|only\s+)?(?:remains|is\s+left)(?=\s*(?:[.!,;]|\Z))|gets\s+my\s+(?:vote|pick)|it\s+is(?![a-z])|final\s+answer|is\s+(?:the|my|our)\s+(?:\w+\s+){{0,2}}(?:answer|choice|option|pick|guess|selection|conclusion)"
     rf"|[:：,，–—-]\s*{MARKS}*(?:yes|correct|true|right|对|正确|是)(?![a-z])|[?？]\s*(?:yes|correct|right)(?![a-z])"
     rf"|[:：]?{MARKS}*[✓✔✅☑√]|\s*(?:<-+|<=+|←|⬅|👈)(?!\s*(?:wrong|incorrect|distractor|no\b))"
     rf"|(?:选项|選項|项|項)?(?:才|就|显然|应该)?(?:是|为|為)?(?:正确|正確|对的|對的|对|對|答案|正解)"
@@ -230,6 +234,8 @@ def _after_last(pattern: re.Pattern[str], text: str) -> str:
 
 def judge(context: Context) -> Judgement:
     """What the text says of one letter, or of letters named in one breath."""
+    if _EXCEPT.search(context.before) and _ALL_WRONG.search(context.rest):
+        return Judgement("chosen", "the only one not called wrong", CHOICE)
     if _CALLED_WRONG.match(context.after) or _denied_at_end(context):
         return Judgement("rejected", "called wrong")
     if _negated(context):
@@ -252,7 +258,7 @@ def _negated(context: Context) -> bool:
     """Whether the letter's clause denies it: `not`, `I doubt that the answer is`, `no evidence supports`."""
     clause = _NO_NEGATION.sub(" ", context.clause)
     label, colon, said = clause.rpartition(":") if ":" in clause else clause.rpartition("：")
-    if colon and (len(label) > 30 or label.strip() in ("no", "nope", "non", "nein", "нет")):
+    if colon and (len(label) > 30 or label.strip() in ("nope", "non", "nein", "нет") or label.strip().startswith("no ")):
         clause = said
     if _COMPARED.search(clause):
         return True
@@ -278,6 +284,8 @@ def _supposed(context: Context) -> str | None:
         return "under a condition"
     if _BUT_IT_IS_NOT.match(context.after):
         return "seems right and is not"
+    if _SAID_AFTER.search(context.rest):
+        return "said by another"
     if _EXAMPLE.search(context.before):
         return "an example"
     if _of_others(context):

@@ -70,7 +70,7 @@ OPTION = words(
 # Nouns that name an answer only if a colon or a verb links them to the letter.
 WEAK_ANSWER = words(
     {
-        "en": r"options?|choices?|letter|selection|select|pick|prediction|pred|response|result|output|conclusion"
+        "en": r"option|choice|letter|selection|select|pick|prediction|pred|response|result|output|conclusion"
         r"|decision|correct|final|choose|reason|cause|explanation|most\s+likely|best|guess",
         "es": r"opción|opcion|elección|correcta|correcto|conclusión",
         "pt": r"opção|alternativa|letra|escolha|correta",
@@ -171,7 +171,7 @@ CHOOSES = words(
         r"|opt(?:ed|ing)?\s+for|say|guess|bet\s+on|answer(?:ed)?(?:\s+with)?|vote(?:\s+for)?|settle\s+(?:on|for)"
         r"|stick(?:ing)?\s+with|conclude|lean(?:ing)?\s+(?:towards?|to)|prefer|submit|respond\s+with|mark"
         r"|think|believe|meant|mean|make\s+it|change\s+my\s+answer\s+to|switch\s+to|it\s+is|it['’]?s|that['’]?s|this\s+is"
-        r"|(?:must|should|would|will|has\s+to|got\s+to|have\s+to|has\s+got\s+to)\s+be|it['’]ll\s+be|call\s+it|can\s+only\s+be",
+        r"|(?:must|should|would|will|has\s+to|got\s+to|have\s+to|has\s+got\s+to)\s+be|it['’]ll\s+be|call\s+it|can\s+only\s+be|left\s+with",
         "es": r"elijo|escojo|elegiría|diría|creo\s+que\s+es|sería|opto\s+por|me\s+quedo\s+con|es(?:\s+la)?|marco|selecciono",
         "fr": r"choisis|choisirais|dirais|c['’]est|opte\s+pour|serait|sélectionne",
         "de": r"wähle|würde|nehme|es\s+ist|das\s+ist|tippe\s+auf|entscheide\s+mich\s+für",
@@ -321,7 +321,7 @@ NEGATION_AT_END = words(
 )
 SUPPOSED = words(
     {
-        "en": r"if|whether|unless|supposing|(?:was|were)\s+(?:going|about|tempted)\s+to|almost|nearly",
+        "en": r"if|whether|unless|supposing|in\s+case|(?:was|were)\s+(?:going|about|tempted)\s+to|almost|nearly",
         "fr": r"s['’]il",
         "de": r"wenn|ob",
         "ru": r"если|бы",
@@ -349,7 +349,7 @@ SUPPOSED_FIRST = words(
 NO_CONDITION = words(
     {
         "en": r"(?:i|we|you|one)(?:['’](?:m|re|d|ve))?\s+(?:\w+\s+){0,4}?(?:choose|guess|pick|answer|select|bet|say|decide|commit|listen|look|watch"
-        r"|consider|pay|focus|compare|examine|analy[sz]e|check|mistaken|heard?|recall|remember|understand|understood|interpret|see)"
+        r"|consider|pay|focus|compare|examine|analy[sz]e|check|mistaken|misheard|misunderstood|missed|wrong|heard?|recall|remember|understand|understood|interpret|see)"
         r"|(?:really\s+)?(?:forced|pressed|pushed|asked|required|needed|necessary|anything|not|any|so|correct|right|possible|memory)"
         r"|this\s+is\s+the\s+case|that\s+is\s+the\s+case",
         "es": r"(?:tuviera|tengo|tuviese|debo|hay)\s+que|nos?\s+fijamos|miramos|escuchamos|tenemos\s+en\s+cuenta",
@@ -399,7 +399,7 @@ SOFT_BREAK = words(
 # Those who choose and are not the writer.
 OTHERS = words(
     {
-        "en": r"he|she|they|some|many|most|others?|someone|anyone|everyone|everybody|nobody|one|people|persons?|m[ae]n|wom[ae]n"
+        "en": r"he|she|they|some|many|most(?=\s+(?:people|viewers|listeners|of|would|might|will|pick|choose|say))|others?|someone|anyone|everyone|everybody|nobody|one|people|persons?|m[ae]n|wom[ae]n"
         r"|boys?|girls?|hosts?|speakers?|contestants?|players?|students?|teachers?|narrators?|audiences?|viewers?|readers?"
         r"|listeners?|guests?|judges?|singers?|child(?:ren)?|kids?|father|mother|guy|lady|friend|caller|reporter|interviewer"
         r"|commentator|presenter|participants?|candidates?|observers?|critics?|experts?|users?|annotators?",
@@ -417,7 +417,7 @@ OTHERS = words(
 WRITER = words({"en": r"i|we|me|my|us|our|you|let|i['’]d|i['’]ll|i['’]m|i['’]ve|assistant|model"}, {"zh": r"我", "ja": r"私", "ko": r"저|나"})
 SAYS = words(
     {
-        "en": r"says?|said|saying|claim(?:s|ed|ing)?|states?|stated|stating|announce[sd]?|announcing|shout(?:s|ed|ing)?|argue[sd]?"
+        "en": r"pick|choose|select|think|believe|go|says?|said|saying|claim(?:s|ed|ing)?|states?|stated|stating|announce[sd]?|announcing|shout(?:s|ed|ing)?|argue[sd]?"
         r"|insist(?:s|ed)?|thinks?|thought|believe[sd]?|tells?|told|repl(?:y|ies|ied)|answers|answered|picks|picked|chooses|chose|selects|selected"
         r"|votes?|voted|guesse[sd]|reveal(?:s|ed)?|declare[sd]?|would|might|could|may|exclaim(?:s|ed)?|mention(?:s|ed)?|suggests?|suggested",
         "es": r"dice|dijo|afirma|grita|responde|elige",
@@ -430,7 +430,7 @@ SAYS = words(
 # Who the subject is does not matter: the writer says `say`.
 REPORTS = words(
     {
-        "en": r"says|said|claims|claimed|announces|announced|shouts|shouted|states|declares|declared|exclaims|insists"
+        "en": r"reads|says|said|claims|claimed|announces|announced|shouts|shouted|states|declares|declared|exclaims|insists"
         r"|insisted|replies|replied|reveals|revealed|answers|thinks|believes|argues|hears|told|tells",
         "es": r"dice|dijo|afirma",
         "fr": r"dit|affirme",
