@@ -255,7 +255,10 @@ def report(
 @app.command("list")
 def list_names(
     what: Annotated[
-        str, typer.Argument(help="benchmarks, backends, recipes or parsers.", show_default=False)
+        str,
+        typer.Argument(
+            help="benchmarks, backends, recipes, parsers, recognisers or encoders.", show_default=False
+        ),
     ],
 ) -> None:
     """List the names that other commands take."""
@@ -265,12 +268,16 @@ def list_names(
     from omnieval.errors import ConfigError
     from omnieval.parsing import RULES
     from omnieval.recipe_files import recipe_names
+    from omnieval.scoring.asr import RECOGNISERS
+    from omnieval.scoring.speaker import ENCODERS
 
     names: dict[str, Callable[[], list[str]]] = {
         "benchmarks": BENCHMARKS.names,
         "backends": BACKENDS.names,
         "recipes": recipe_names,
         "parsers": lambda: ["official", *RULES],
+        "recognisers": lambda: list(RECOGNISERS),
+        "encoders": lambda: list(ENCODERS),
     }
     if what not in names:
         raise ConfigError(f"cannot list {what!r}{suggest(what, names)}")

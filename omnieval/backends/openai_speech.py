@@ -47,6 +47,10 @@ def create(config: RunConfig, context: BackendContext) -> OpenAISpeech:
     return OpenAISpeech(config, context)
 
 
+# Fields of a recipe that mean something to chat completions only; a strict server would refuse them here.
+_OF_CHATS = frozenset({"chat_template_kwargs", "mm_processor_kwargs"})
+
+
 def speech_body(
     task: SpeechTask,
     generation: Generation,
@@ -97,7 +101,7 @@ class OpenAISpeech:
                 request,
                 lambda url: {
                     **speech_body(task, request.generation, model, url, stream=self._stream),
-                    **request.extra_body,
+                    **{key: value for key, value in request.extra_body.items() if key not in _OF_CHATS},
                 },
             )
             answer.begin()

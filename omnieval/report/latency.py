@@ -28,14 +28,24 @@ class Distribution:
         return cls(len(values), float(np.mean(values)), median, p90, p95, p99)
 
 
-# The figures in reading order, with what a report calls them; definitions in `omnieval.types.Timing`.
-FIGURES: Mapping[str, tuple[str, Callable[[Timing], Iterable[float | None]]]] = {
-    "ttft_s": ("TTFT (s)", lambda timing: [timing.ttft_s]),
-    "ttfp_s": ("TTFP (s)", lambda timing: [timing.ttfp_s]),
-    "itl_s": ("ITL (s)", lambda timing: timing.itl_s),
-    "tpot_s": ("TPOT (s)", lambda timing: [timing.tpot_s]),
-    "e2e_s": ("E2EL (s)", lambda timing: [timing.e2e_s]),
-    "rtf": ("RTF", lambda timing: [timing.rtf]),
+# The figures in reading order; definitions in `omnieval.types.Timing`.
+_FIGURES: Mapping[str, Callable[[Timing], Iterable[float | None]]] = {
+    "ttft_s": lambda timing: [timing.ttft_s],
+    "ttfp_s": lambda timing: [timing.ttfp_s],
+    "itl_s": lambda timing: timing.itl_s,
+    "tpot_s": lambda timing: [timing.tpot_s],
+    "e2e_s": lambda timing: [timing.e2e_s],
+    "rtf": lambda timing: [timing.rtf],
+}
+# What a report calls them.
+LABELS: Mapping[str, str] = {
+    "ttft_s": "TTFT (s)",
+    "ttfp_s": "TTFP (s)",
+    "itl_s": "ITL (s)",
+    "tpot_s": "TPOT (s)",
+    "e2e_s": "E2EL (s)",
+    "rtf": "RTF",
+    "audio_s": "audio (s)",
 }
 
 
@@ -43,7 +53,7 @@ def latency(timings: Iterable[Timing]) -> dict[str, Distribution]:
     """The distribution of every figure that any of the timings has."""
     known = list(timings)
     figures = {}
-    for name, (_, figure) in FIGURES.items():
+    for name, figure in _FIGURES.items():
         values = [value for timing in known for value in figure(timing) if value is not None]
         if values:
             figures[name] = Distribution.of(values)
@@ -51,5 +61,8 @@ def latency(timings: Iterable[Timing]) -> dict[str, Distribution]:
 
 
 def answered_latency(responses: Iterable[Response]) -> dict[str, Distribution]:
-    """`latency` of the tries that gave an answer."""
-    return latency(response.timing for response in responses if response.answered)
+    """`latency` of the tries that gave an answer, and how long their sounds are."""
+    answered = [response for response in responses if response.answered]
+    figures = latency(response.timing for response in answered)
+    durations = [r.audio.duration_s for r in answered if r.audio is not None and r.audio.frames]
+    return figures | ({"audio_s": Distribution.of(durations)} if durations else {})

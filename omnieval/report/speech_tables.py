@@ -85,10 +85,11 @@ def _figures(report: SpeechReport) -> Table:
             )
         if wer.corpus_percent is not None:
             rows.append(("WER, all errors over all words", f"{wer.corpus_percent:.3f} %", "-", of))
-        if wer.above_50:
-            left = "-" if wer.below_50_percent is None else f"{wer.below_50_percent:.3f} %"
-            kept = wer.utterances - wer.above_50
-            rows.append(("WER without utterances above 50 %", left, "-", f"{kept} of {report.asked}"))
+        share = f"{100 * wer.above_50 / wer.utterances:.1f} %"
+        rows.append(("utterances with a WER above 50 %", share, "-", f"{wer.above_50} of {wer.utterances}"))
+        if wer.above_50 and wer.below_50_percent is not None:
+            kept = f"{wer.utterances - wer.above_50} of {report.asked}"
+            rows.append(("WER of the others", f"{wer.below_50_percent:.3f} %", "-", kept))
     similarity = report.similarity
     if similarity is not None:
         rows.append(

@@ -9,7 +9,7 @@ from omnieval.config import counted
 from omnieval.report.accounting import Count, FailureRow, sentence
 from omnieval.report.audit import HealthRow, health_warning, letter_warning
 from omnieval.report.build import Report
-from omnieval.report.latency import FIGURES, Distribution
+from omnieval.report.latency import LABELS, Distribution
 from omnieval.report.page import Page, Table
 from omnieval.report.proportion import Proportion
 
@@ -160,7 +160,7 @@ def latency_table(figures: Mapping[str, Distribution], title: str = "Latency") -
     """One row a figure."""
     rows = [
         (
-            FIGURES[key][0],
+            LABELS[key],
             str(d.count),
             *(f"{value:.3f}" for value in (d.mean, d.median, d.p90, d.p95, d.p99)),
         )
