@@ -20,7 +20,7 @@ above the second. Digits, signs and capitals count as the longest and the shorte
 The bounds are wide. No flag was raised by 400 sounds of the synthesiser piper (voice joe, 20 texts, half to
 twice its speed), nor by some 550 telephone announcements that a person recorded; those of Mandarin are set by
 what is commonly said of speaking rates, untested. What a sound cannot tell for sure: a cut in a pause or in a
-soft consonant, clipping before a resampler or a lossy codec, a noise that comes and goes, and whether what was
+soft consonant, clipping before a resampler or a lossy codec, a noise that comes and goes, or whether what was
 heard too much was said by the model or made up by the recogniser.
 """
 
