@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -313,6 +314,12 @@ def main() -> NoReturn:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
+    except OSError as error:  # of a path that nothing more telling was said about
+        from omnieval.parsing import visible
+
+        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        typer.echo(visible(f"error: {where}{error.strerror or error}; check the path"), err=True)
+        sys.exit(1)
     sys.exit(0)
 
 
@@ -397,8 +404,6 @@ def _filters(texts: list[str] | None) -> dict[str, str]:
 
 
 def _api_key(name: str, named_by_user: str | None) -> str | None:
-    import os
-
     from omnieval.errors import ConfigError
 
     if named_by_user is not None and not os.environ.get(name):

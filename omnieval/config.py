@@ -304,13 +304,22 @@ def resolve(
     overrides: (dotted key, value) pairs, later ones win.
     Raises ConfigError that names the key and, for an unknown one, the nearest known key.
     """
-    values: dict[str, Any] = json.loads(json.dumps(dict(recipe), default=str))
+    try:
+        values: dict[str, Any] = json.loads(json.dumps(dict(recipe), default=str))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ConfigError(f"the recipe holds what JSON cannot hold ({error}); mend the recipe") from error
     for key, path in environment_paths(environ).items():
         if values.get(key) is None:
             values[key] = path
     for key, value in overrides:
         assign(values, key, value)
-    for key, number in _infinite(values):
+    try:
+        infinite = list(_infinite(values))
+    except RecursionError:
+        raise ConfigError(
+            "the settings are nested too deep, or one of them holds itself; unfold it"
+        ) from None
+    for key, number in infinite:
         raise ConfigError(f"configuration key {key!r}: expected a finite number, found {number}")
     benchmark = values.get("benchmark")
     if not isinstance(benchmark, str):

@@ -99,7 +99,9 @@ def select(samples: Sequence[Sample], choice: SelectConfig) -> list[Sample]:
     if choice.limit is not None:
         ordered = ordered[: choice.limit]
     if not ordered:
-        raise ConfigError("the selection (filter, sample_id) leaves no sample to ask")
+        raise ConfigError(
+            "the selection (filter, sample_id, settings such as durations) leaves nothing to ask; widen it"
+        )
     return ordered
 
 
@@ -113,7 +115,9 @@ def _check_filter(samples: Sequence[Sample], key: str, value: str) -> None:
     keys = {name for sample in samples for name in sample.groups}
     if key not in keys:
         known = (
-            f"filter by one of {', '.join(sorted(keys))}" if keys else "no row of this data set has a group"
+            f"filter by one of {', '.join(sorted(keys))}"
+            if keys
+            else "this data set has no groups (columns.groups names them)"
         )
         near = suggest(key, keys)
         raise ConfigError(f"unknown filter key {key!r}{near if near.startswith(' (did') else ''}; {known}")

@@ -6,6 +6,7 @@ WorldSense and sets of their kind need a recipe only.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from omnieval.benchmarks.choice_request import choice_request, frames_and_sounds
 from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, plan_headline
 from omnieval.benchmarks.hub import blobs_of, hub_id, hub_rows, snapshot_of
 from omnieval.benchmarks.mcq_rows import AnswerKind, Columns, Layout, SampleMaker, data_notes
-from omnieval.benchmarks.row_files import read_all, row_files
+from omnieval.benchmarks.row_files import no_splits, read_all, row_files
 from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, DataError, MediaError
 from omnieval.media.cache import MediaCache, default_cache_dir
@@ -195,9 +196,11 @@ class MultipleChoice:
         name = hub_id(data)
         if name is not None:
             return hub_rows(name, self._task.split), data, Path.cwd()
-        if data.is_file():
+        if rows.first_file([data]):
+            if self._task.split is not None:
+                raise no_splits(self._task.split, str(data))
             return read_all([data]), data, data.parent
-        if not data.is_dir():
+        if not os.path.isdir(data):  # noqa: PTH112 - never raises
             raise DataError(f"{data}: no such file or folder; check the path that --data gives")
         root = snapshot_of(data)
         files = row_files(root, self._task.split)

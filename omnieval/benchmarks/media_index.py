@@ -60,7 +60,13 @@ class MediaIndex:
 
 
 def _files(root: Path) -> Iterator[Path]:
-    """Files at any depth, without hidden folders."""
+    """Files at any depth, without hidden folders; a folder that links lead to once more is passed over."""
+    seen: set[tuple[int, int]] = set()
     for folder, inner, names in os.walk(root, followlinks=True):
+        status = Path(folder).stat()
+        if (status.st_dev, status.st_ino) in seen:
+            inner.clear()
+            continue
+        seen.add((status.st_dev, status.st_ino))
         inner[:] = sorted(name for name in inner if not name.startswith("."))
         yield from (Path(folder) / name for name in names if not name.startswith("."))

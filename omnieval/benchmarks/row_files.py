@@ -37,10 +37,15 @@ def row_files(folder: Path, split: str | None) -> list[Path]:
         files = sorted(
             path
             for path in place.glob("*")
-            if path.suffix.lower() in SUFFIXES and path.name not in _METADATA and path.is_file()
+            if path.suffix.lower() in SUFFIXES
+            and not (path.name in _METADATA or path.name.startswith("."))
+            and path.is_file()
         )
         if files and all(_PART.fullmatch(path.name) for path in files):
             files = _of_split(folder, files, split)
+        elif files and split is not None:
+            names = ", ".join(path.name for path in files[:8])
+            raise no_splits(split, names)
         if len(files) > 1 and {path.suffix.lower() for path in files} != {".parquet"}:
             names = ", ".join(path.name for path in files[:8])
             raise ConfigError(f"{folder}: holds several files ({names}); name one with --data")
@@ -50,6 +55,11 @@ def row_files(folder: Path, split: str | None) -> list[Path]:
         f"{folder}: no file with rows in it or in its folder data; expected one of {', '.join(SUFFIXES)}; "
         "name it with --data"
     )
+
+
+def no_splits(split: str, what: str) -> ConfigError:
+    """A split was asked for of rows that have none."""
+    return ConfigError(f"split={split!r} was asked for, but {what} has no splits; set split=null")
 
 
 def _of_split(folder: Path, files: Sequence[Path], split: str | None) -> list[Path]:

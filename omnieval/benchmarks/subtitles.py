@@ -55,7 +55,7 @@ def _parsed(path: Path, content: bytes) -> _Parsed:
         raise MediaError(f"{path}: cannot be read as subtitles: {error}; fetch it again") from error
     lines = [(event.start / 1000, event.end / 1000, _plain(event.plaintext)) for event in parsed]
     if not lines and text.strip():
-        raise MediaError(f"{path}: no subtitle in it, but text; expected the SRT format")
+        raise MediaError(f"{path}: no subtitle in it, but text; expected the SRT format; fetch it again")
     said = tuple(sorted(line for line in lines if line[2]))
     notes = [] if encoding is None else [f"subtitles that are not UTF-8 were read as {encoding}"]
     return _Parsed(said, tuple(notes) if said else (*notes, "the subtitle file holds no subtitles"))

@@ -158,3 +158,12 @@ def test_hostile_yaml_is_a_configuration_error(value: str, tmp_path: Path) -> No
     (tmp_path / "r.yaml").write_text(f"x: {value}")
     with pytest.raises(ConfigError, match=r"r\.yaml: not valid YAML"):
         load_recipe(tmp_path / "r.yaml")
+
+
+def test_a_setting_that_holds_itself_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="one of them holds itself"):
+        resolved(None, parse_assignment("extra_body=&a {b: *a}"))
+    for content in ("benchmark: &a [*a]", "benchmark: {? [1, 2] : 3}"):
+        (tmp_path / "r.yaml").write_text(content)
+        with pytest.raises(ConfigError, match=r"recipe|YAML"):
+            resolve(load_recipe(tmp_path / "r.yaml"), lambda _: Strict)

@@ -20,6 +20,7 @@ from omnieval.benchmarks.base import Benchmark, Dataset
 from omnieval.engine.execute import load_selected
 from omnieval.errors import ConfigError, DataError, MediaError, StorageError
 from omnieval.types import MediaPart, PreparedMedia, Sample
+from tests.command import omnieval
 from tests.media_files import make_wav
 
 ROW = {"question": "Which?", "options": ["red", "green"], "answer": "A"}
@@ -344,3 +345,30 @@ def test_a_large_table_is_read_in_reasonable_time(tmp_path: Path) -> None:
     (note,) = loaded(written(tmp_path, *rows))[1].notes
     assert note == "ids that come more than once, each asked and counted: q7"
     assert time.monotonic() - begun < 10
+
+
+def test_what_a_desktop_leaves_beside_the_rows_is_passed_over(tmp_path: Path) -> None:
+    written(tmp_path, ROW)
+    written(tmp_path, ROW, name="._q.jsonl")
+    assert len(loaded(tmp_path)[2]) == 1
+
+
+def test_a_split_of_rows_that_have_none_is_an_error(tmp_path: Path) -> None:
+    path = written(tmp_path, ROW)
+    for data in (path, tmp_path):
+        with pytest.raises(ConfigError, match=r"split='dev' was asked for, but .*q\.jsonl has no splits"):
+            loaded(data, split="dev")
+
+
+def test_a_path_that_no_file_system_takes_is_one_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such file or folder"):
+        loaded(tmp_path / ("x" * 300))
+    done = omnieval("run", "mcq", "--data", tmp_path, "--out", tmp_path / ("y" * 300), "--backend", "chance")
+    assert done.returncode == 3
+    written(tmp_path, ROW)
+    done = omnieval("score", tmp_path / ("y" * 300))
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("error: ")
+    done = omnieval("run", tmp_path / ("z" * 300 + ".yaml"))
+    assert done.returncode == 1
+    assert done.stderr.rstrip().endswith("File name too long; check the path")

@@ -56,7 +56,7 @@ def test_shuffling_moves_whole_clusters_and_the_seed_decides() -> None:
         ({"filter": {"type": "z"}}, r"no sample has type 'z' \(known: x, y\)"),
         ({"sample_id": ["a11"]}, "did you mean 'a1'"),
         ({"sample_id": ["zzzzzz"]}, "lists the ids"),
-        ({"filter": {"type": "y"}, "sample_id": ["b2"]}, "leaves no sample"),
+        ({"filter": {"type": "y"}, "sample_id": ["b2"]}, "leaves nothing to ask"),
     ],
 )
 def test_an_empty_or_misspelt_selection_is_refused(choice: dict[str, object], words: str) -> None:

@@ -387,3 +387,18 @@ def test_an_archive_that_is_replaced_during_a_run_fails_its_samples(clip: bytes,
     (failure,) = api.load_report(run).failures
     assert failure.count == 1
     assert "a.zip: the archive changed since the run began" in failure.message
+
+
+def test_links_that_lead_in_a_circle_are_followed_once(clip: bytes, tmp_path: Path) -> None:
+    write_table(tmp_path, [row("v")])
+    (tmp_path / "v.mp4").write_bytes(clip)
+    (tmp_path / "broken.zip").write_bytes(b"no archive")
+    (tmp_path / "videomme" / "loop").symlink_to(tmp_path)
+    (note,) = loaded(tmp_path)[1].notes
+    assert "broken.zip" in note
+
+
+def test_a_selection_that_leaves_nothing_names_the_settings(clip: bytes, tmp_path: Path) -> None:
+    write_table(tmp_path, [row("v")])
+    with pytest.raises(ConfigError, match="settings such as durations"):
+        loaded(tmp_path, durations="long")
