@@ -30,7 +30,7 @@ _REASONING_BEGINS = re.compile(
     re.IGNORECASE,
 )
 _ANSWER_TAG = re.compile(
-    r"<(?P<tag>answer|final_answer|final|choice|option|result)>(?P<text>[^<]{0,2000})(?:</(?P=tag)>|$)",
+    r"<(?P<tag>answer|final_answer|final|choice|option|result|response|output|ans|letter|selection)>(?P<text>[^<]{0,2000})(?:</(?P=tag)>|$)",
     re.IGNORECASE,
 )
 # A role that begins a turn: with a chat token, with a colon, or on a line of its own.
@@ -43,7 +43,8 @@ _TURN = re.compile(
 _TOKEN = re.compile(
     r"\x1b\[[0-9;?]{0,20}[A-Za-z]|<\|[^<>|\n]{1,40}\|>|<[|｜][^<>\n]{1,40}[|｜]>|</?s>|\[/?INST\]|<<?/?SYS>>?"
     r"|<(?:eos|bos|pad|unk|end_of_turn|start_of_turn|br ?/?)>"
-    r"|</?(?:b|i|u|em|strong|p|div|span|code|pre|sub|sup|mark|h[1-6]|li|ul|ol)\b[^<>\n]{0,60}>",
+    r"|</?(?:b|i|u|em|strong|p|div|span|code|pre|sub|sup|mark|h[1-6]|li|ul|ol)\b[^<>\n]{0,60}>"
+    r"|</?(?!del>|strike>)[a-z][a-z_-]{2,20}>",
     re.IGNORECASE,
 )
 _LATEX = re.compile(

@@ -20,6 +20,7 @@ from omnieval.parsing.withdrawals import is_revised, withdrawals
 
 _WORDS = re.compile(r"[^\W_]+")
 _VERDICT_MARK = re.compile(r"[✓✔✅☑✗✘❌×√]")
+_ANSWER_AS_A = re.compile(r"\s*A\s?[:：]\s*\(?(?P<letter>[A-J])[).\s]*\Z")
 # A last sentence that is one letter; the text is looked at from its end only.
 _LAST_SENTENCE = re.compile(r"[.!?。！？:：\n][\s*_`\"'“‘(（【\[]*(?P<letter>[A-Z])[^\w]*\Z")
 _LEADING = re.compile(r"[\W_]*(?:(?:option|choice|letter|选项|opción|option|вариант)\s+)?[\W_]*$", re.IGNORECASE)
@@ -65,6 +66,7 @@ def _read(answer: AnswerText, text: str, options: Mapping[str, str]) -> ParsedLe
     found = _standing_alone(kept, found)
     listed = [choice for layout in layouts for choice in layout.choices]
     last, taken_back = _last_commitment(kept, found, listed)
+    last = last or _left_over(found, options)
     if last is not None:
         if last.reason == HEDGED and len({m.letters for m in found if m.reason == HEDGED}) > 1:
             return ParsedLetter.none("several letters, none of them chosen")
@@ -94,6 +96,14 @@ def _placed(answer: AnswerText, span: tuple[int, int] | None) -> tuple[int, int]
     return None if span is None else (answer.place(span[0]), answer.place(span[1] - 1) + 1)
 
 
+def _labelled(answer: AnswerText) -> ParsedLetter | None:
+    """`A: B`, where A stands for the answer."""
+    found = _ANSWER_AS_A.match(answer.text)
+    if found is None:
+        return None
+    return ParsedLetter(found.group("letter"), _placed(answer, found.span("letter")), "declared as the answer")
+
+
 def _whole(answer: AnswerText, options: Mapping[str, str]) -> ParsedLetter | None:
     """A reply that is nothing but one letter, once or again and again, or the text of one option."""
     words = [match for _, match in zip(range(200), _WORDS.finditer(answer.text), strict=False)]
@@ -110,6 +120,9 @@ def _whole(answer: AnswerText, options: Mapping[str, str]) -> ParsedLetter | Non
     by_text = named_option(answer.text, options, whole=True)
     if by_text is not None:
         return ParsedLetter(by_text[0], _placed(answer, by_text[1]), "the text of an option")
+    labelled = _labelled(answer)
+    if labelled is not None:
+        return labelled
     lone = len(words) > 1 and all(len(word.group()) == 1 and word.group().isupper() for word in words)
     if lone and not re.search(r"[?~\[(○●☐☑◯◉<]", answer.text) and not _VERDICT_MARK.search(answer.text):
         return ParsedLetter.none("several letters at once")
@@ -199,6 +212,16 @@ def _opens(text: str, mention: Mention) -> bool:
     if _PARTICLE.match(after):
         return False
     return mention.ends_clause or not re.match(r"[^\S\n]+[a-zà-ÿа-яα-ω\u0590-\u06ff\u0900-\u0dff]|\w", after)
+
+
+def _left_over(found: list[Mention], options: Mapping[str, str]) -> Mention | None:
+    """The one letter that is not rejected, where all others are and it is named."""
+    rejected = {letter for m in found if m.stance == "rejected" for letter in m.letters}
+    left = set(options) - rejected
+    if len(left) != 1 or len(options) < 3:
+        return None
+    named = [m for m in found if m.stance == "named" and set(m.letters) == left]
+    return named[-1] if named else None
 
 
 def _only_named(found: list[Mention], taken_back: frozenset[str]) -> Mention | None:

@@ -29,8 +29,8 @@ _WRONG_WORD = (
 _TAIL = r"[\s).*!。|_`,;，；、~]*"
 _RIGHT = re.compile(rf"(?:(?<![a-z])(?:{_RIGHT_WORD})|[{_RIGHT_MARK}]\ufe0f?){_TAIL}\Z", _I)
 _WRONG = re.compile(rf"(?:(?<![a-z])(?:{_WRONG_WORD})|[{_WRONG_MARK}]\ufe0f?){_TAIL}\Z", _I)
-_RIGHT_FIRST = re.compile(rf"[\s).:：=*|_`(?？\-–—]*(?:(?:{_RIGHT_WORD})(?![a-z])|[{_RIGHT_MARK}])(?!\s+[a-z])", _I)
-_WRONG_FIRST = re.compile(rf"[\s).:：=*|_`(?？\-–—]*(?:(?:{_WRONG_WORD})(?![a-z])|[{_WRONG_MARK}])(?!\s+[a-z])", _I)
+_RIGHT_FIRST = re.compile(rf"[\s).:：=*|_`(?？\"'\-–—]*(?:(?:{_RIGHT_WORD})(?![a-z])|[{_RIGHT_MARK}]|(?<=[\"'][:\s])\s?1(?![\d.]))(?!\s+[a-z])", _I)
+_WRONG_FIRST = re.compile(rf"[\s).:：=*|_`(?？\"'\-–—]*(?:(?:{_WRONG_WORD})(?![a-z])|[{_WRONG_MARK}]|(?<=[\"'][:\s])\s?0(?![\d.]))(?!\s+[a-z])", _I)
 _POINTED_AT = re.compile(r"(?:<-+|<=+|←|⬅|👈)(?![^\n]*(?:wrong|incorrect|distract|\bno\b))", _I)
 _BOX = re.compile(
     r"^[^\S\n]*(?:[-*+]\s+|\d+[.)]\s+)?(?:(?P<on>\[[xX✓✔*]\]|\([xX✓✔*•]\)|[☑☒✅✓✔●◉⦿🔘])|(?P<off>\[\s?\]|\(\s?\)|[☐○◯⚪❌✗✘]))"

@@ -55,6 +55,7 @@ _CALLED_ANSWER = re.compile(
     r"\s+(?:is|was)\s+(?:the\s+)?(?:correct|right|best|most\s+\w+)?\s*(?:answer|option|choice)(?![a-z])"
     r"|\s+(?:is|was)\s+correct(?![a-z])"
 )
+_CALLED_CORRECT = re.compile(r"\s+is\s+(?:the\s+)?(?:correct|right|best|answer)\b")
 _NAME_AFTER = re.compile(
     r"\s*(?:#|♭|♯)|[\s-]*(?:flat|sharp|major|minor|chord|maj|min|clef|note|string|section)s?(?![a-z])"
     r"|[+&@]|['’](?!d[iıuü]r)[A-Za-z]|-[A-Za-z0-9]|\.[A-Za-z](?![A-Za-z])|\.\s?[A-Z]\.(?=\s?[A-Z])"
@@ -78,7 +79,7 @@ _ARTICLE_AFTER = re.compile(r"[^\S\n]+[a-z\u00df-\u024f]")
 _FOLLOWED_BY_SMALL_WORD = re.compile(r"[^\S\n]+[a-z\u00df-\u024f\u0430-\u044f\u03b1-\u03c9]")
 REASON_AFTER = re.compile(
     r"\s+(?:because|since|as|for|given|based|due|and|but|which|where|with|while|from|here|instead|rather|over"
-    r"|than|not|in\s+(?:my|this|the\s+end)|though|although|then|if|so|porque|weil|car|perché|parce|ya\s+que|puisque|da|denn|option"
+    r"|than|not|in\s+(?:my|this|the\s+end)|on\s+this|to\s+me|[iI]\s+(?:guess|think|believe|suppose|would\s+say)|[iI]['’]d\s+say|after\s+all|as\s+well|though|although|then|if|so|porque|weil|car|perché|parce|ya\s+que|puisque|da|denn|option"
     r"|choice|pois|vì|karena|çünkü)(?![a-zA-Z])|\s+(?:потому|так\s+как|поскольку|لأن|क्योंकि)"
 )
 _BETWEEN = re.compile(
@@ -160,7 +161,10 @@ def _is_letter(text: str, low: str, match: re.Match[str], options: Collection[st
 
 def _is_small_letter(before: str, letter: str, after: str) -> bool:
     """A small letter counts in marks of its own, as a label, and where an answer is awaited."""
-    if _FOLLOWED_BY_WORD.match(after) and not (letter != "a" and REASON_AFTER.match(after)):
+    followed = _FOLLOWED_BY_WORD.match(after) and not (letter != "a" and REASON_AFTER.match(after))
+    if _CALLED_CORRECT.match(after) and (not before.strip() or _BEFORE_SMALL_A.search(before)):
+        return True
+    if followed:
         return False
     line = before.rpartition("\n")[2].strip()
     if before[-1:] and before[-1:] in _HUGS:

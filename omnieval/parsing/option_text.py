@@ -16,20 +16,21 @@ _UNSURE = re.compile(
 _NO_NEGATION = re.compile(NO_NEGATION, re.IGNORECASE)
 # What a writer says of himself and not of the question: `I'm happy to help`, `No, I can't determine this`.
 _OF_ONESELF = re.compile(
-    r"\b(?:i['’]?\s?a?m|i\s+would\s+be|i['’]d\s+be|we['’]re)\s+(?:\w+ly\s+)?(?:happy|glad|sad|afraid|sorry|excited|pleased|surprised|angry|unable)\b",
+    r"\b(?:i['’]?\s?a?m|i\s+would\s+be|i['’]d\s+be|we['’]re|what\s+an?)\s+(?:\w+ly\s+|so\s+|very\s+|not\s+)?\w+",
     re.IGNORECASE,
 )
 _NO_ANSWER = re.compile(
     r"(?:can(?:no|['’])?t|cannot|unable\s+to|not\s+able\s+to|impossible\s+to|difficult\s+to|hard\s+to|don['’]t|do\s+not|didn['’]t)\s+(?:\w+ly\s+)?"
     r"(?:determine|tell|say|answer|know|assist|help|identify|confirm|be\s+(?:sure|certain|determined)|view|watch|access|receive|process|have\s+(?:enough|access|the))"
     r"|(?:can(?:no|['’])?t|cannot)\s+(?:see|hear)\s+(?:the|any|your)\s+(?:video|audio|clip|file)"
-    r"|\bsorry\b|\bi\s+understand\b|\bi\s+have\s+no\b|\blet\s+me\b(?!\s+know)|\bplease\b|\bhelp\b|\b(?:no|not)\s+(?:idea|sure|clear|certain|enough)\b|\?|无法|不能确定|不知道|不确定|わかりません|모르",
+    r"|\bsorry\b|\bi\s+understand\b|\bi\s+have\s+no\b|\bi\s+can(?:no|['’])t\s*(?:[.!]|$)|\blet\s+me\b(?!\s+know)|\bplease\b|\bhelp\b|\b(?:no|not)\s+(?:idea|sure|clear|certain|enough)\b|\?|无法|不能确定|不知道|不确定|わかりません|모르",
     re.IGNORECASE,
 )
 _ASKS_FOR = re.compile(
     r"\b(?:please|could\s+you|can\s+you)\s+(?:\w+\s+)?(?:share|upload|provide|send|give|paste|describe)|\blet\s+me\s+(?:watch|see|check|listen|look|take)\b|\bsend\s+me\b",
     re.IGNORECASE,
 )
+_CLAUSE = re.compile(r"[,;.!。，；！\n]|\bbut\b|而是")
 # What may stand before an option's text when the reply is nothing else.
 _INTRODUCTION = re.compile(
     r"^\W*(?:(?:the|my|final|correct|right|best|answer|option|choice|is|it|that|would|be|should|答案|正确|是|为|选)\b\W*)+",
@@ -85,13 +86,18 @@ def _contained(text: str, wanted: Mapping[str, list[str]], options: Mapping[str,
         for letter, words in contained.items()
         if not any(other != words and _contains(other, words) for other in contained.values())
     ]
-    if len(longest) != 1:
+    if not longest or "?" in text or "？" in text or _NO_ANSWER.search(text):
         return None
-    option = options[longest[0]].strip(" .。")
-    around = re.sub(re.escape(option), " ", text, flags=re.IGNORECASE)
-    if _NO_ANSWER.search(around) or _UNSURE.search(_NO_NEGATION.sub(" ", around)) or "?" in around or "？" in around:
-        return None
-    return longest[0]
+    affirmed = [letter for letter in longest if not _denied(text, wanted[letter], options[letter])]
+    return affirmed[0] if len(affirmed) == 1 else None
+
+
+def _denied(text: str, words: list[str], option: str) -> bool:
+    """Whether an option's clause denies or doubts it."""
+    plain = re.compile(re.escape(option.strip(" .。")), re.IGNORECASE)
+    holding = [part for part in _CLAUSE.split(text) if _contains(_words(part), words)] or [text]
+    around = [_NO_NEGATION.sub(" ", plain.sub(" ", part)) for part in holding]
+    return any(_UNSURE.search(part) for part in around)
 
 
 def _words(text: str) -> list[str]:

@@ -71,6 +71,12 @@ _IDENTIFIED = re.compile(
     r"(?<![a-z])(?:what|the\s+(?:\w+\b[^,;:]*?\b)?(?:that|which|who|not|never|first|last|next|most|least|only|left|remaining|missing|\w+ed|heard|shown|seen))\b[^;:]*?"
     rf"\b(?:is|are|was)(?:{GLUE}|{ADVERB}|{OPTION})*+\Z",
 )
+# `The cause is C`, where it is no grade, note or other thing that letters name.
+_NOUN_IS = re.compile(
+    r"(?:\A|[,;:]\s)\W*(?:the|this|his|her|its)\s+(?:[\w'’-]+\s+){0,6}"
+    r"(?!(?:type|grade|key|letter|note|chord|size|level|class|mark|score|name|initial|blood|rating|drive|team|group|others?|vitamin|word|sign|label)s?\b)[\w'’-]+\s+"
+    rf"(?:is|was)(?:{GLUE}|{ADVERB}|{OPTION})*+\Z"
+)
 _HEDGE = re.compile(
     words({"en": r"maybe|perhaps|possibly|might|could|may", "es": r"quizás?|podría", "fr": r"peut-être|pourrait", "de": r"vielleicht|könnte",
            "ru": r"может|возможно"}, {"zh": r"可能|也许|或许", "ja": r"かもしれ", "ko": r"수도"}) + r"[^,;，；]{0,25}\Z",
@@ -85,12 +91,12 @@ _THEIR_ANSWER = re.compile(
     rf"(?:{OTHERS}(?:['’]s|['’])|(?<![a-z])(?:his|her|their|whose))\s+(?:\w+\s+)?(?:answer|choice|guess|pick|response)"
 )
 # `B, she says`, in languages whose verb comes last.
-_SAID_AFTER = re.compile(r"と(?:言(?!え)|述べ|話し|叫|答え|主張)|[라다]고\s*(?:말|했|주장|외|대답)")
+_SAID_AFTER = re.compile(r"[,.!]?\s*[\"”'’]\s*,?\s*(?:says|said|shouts|shouted|replies|replied|asks|asked|yells|exclaims|he\s|she\s)|と(?:言(?!え)|述べ|話し|叫|答え|主張)|[라다]고\s*(?:말|했|주장|외|대답)")
 _EXCEPT = re.compile(rf"(?:(?<![a-z])(?:except(?:\s+for)?|but|other\s+than|apart\s+from|besides)|除了?|以外)(?:{MARKS}|{OPTION})*\Z")
 _ALL_WRONG = re.compile(r"(?:are|is|can\s+be)\s+(?:all\s+)?(?:wrong|incorrect|false|ruled\s+out|eliminated|contradicted|not\s+\w+)|(?:都|均|全)(?:不|错|是错)")
 _REPORTED = re.compile(
     rf"{REPORTS}(?:\s+(?:that|us|him|her|them|me|que|dass))*\s*[:,]?\s*[\"“'«]?\s*(?:(?:the|la|el|die|my)\s+)?(?:(?:correct|right|final|best)\s+)*"
-    rf"(?:(?:answer|option|choice|respuesta|réponse|antwort)\s*(?::|is|must\s+be|es|est|ist)\s*)?(?:{MARKS}|{OPTION})*\Z"
+    rf"(?:(?:it\s+is|it['’]s|that['’]s|答案|正确|是|选|为|应该)\s*)*(?:(?:answer|option|choice|respuesta|réponse|antwort)\s*(?::|is|must\s+be|es|est|ist)\s*)?(?:{MARKS}|{OPTION})*\Z"
 )
 _WRITER = re.compile(WRITER)
 # A noun that the denied thing is: `the sound that is not heard is B`, `没有提到的是B`.
@@ -121,8 +127,8 @@ _BE = words(
     }
 )
 _CALLED_RIGHT = re.compile(
-    rf"(?:选项|選項|项|項|选択肢|번)?{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:correct|right|true|answer|best(?=\s+(?:answer|option|choice|fit|match))|choice|option(?!s)|pick|winner|one|final)(?![a-z])"
-    rf"|\s+(?:the|my|our)\s+(?:(?:most|more)\s+\w+|best|correct|right|only|obvious|likely|likeliest)\s+(?:\w+\s+)?(?:answer|choice|option|one|match|fit)(?![a-z])|\s+(?:alone\s+|only\s+)?(?:remains|is\s+left)(?=\s*(?:[.!,;]|\Z))|gets\s+my\s+(?:vote|pick)|it\s+is(?![a-z])|final\s+answer|is\s+(?:the|my|our)\s+(?:\w+\s+){{0,2}}(?:answer|choice|option|pick|guess|selection|conclusion)"
+    rf"(?:选项|選項|项|項|选択肢|번)?{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:correct|right|true|answer|best(?=\s+(?:answer|option|choice|fit|match))|choice|option(?!s)|pick|winner|one|final|chosen|selected)(?![a-z])"
+    rf"|\s+(?:the|my|our)\s+(?:(?:most|more)\s+\w+|best|correct|right|only|obvious|likely|likeliest)\s+(?:\w+\s+)?(?:answer|choice|option|one|match|fit)(?![a-z])|\s+(?:alone\s+|only\s+)?(?:remains|is\s+left)(?=\s*(?:[.!,;]|\Z))|\s+(?:is|does)(?=\s*(?:[.!]|\Z))|gets\s+my\s+(?:vote|pick)|it\s+is(?![a-z])|final\s+answer|is\s+(?:the|my|our)\s+(?:\w+\s+){{0,2}}(?:answer|choice|option|pick|guess|selection|conclusion)"
     rf"|[:：,，–—-]\s*{MARKS}*(?:yes|correct|true|right|对|正确|是)(?![a-z])|[?？]\s*(?:yes|correct|right)(?![a-z])"
     rf"|[:：]?{MARKS}*[✓✔✅☑√]|\s*(?:<-+|<=+|←|⬅|👈)(?!\s*(?:wrong|incorrect|distractor|no\b))"
     rf"|(?:选项|選項|项|項)?(?:才|就|显然|应该)?(?:是|为|為)?(?:正确|正確|对的|對的|对|對|答案|正解)"
@@ -135,7 +141,7 @@ _FAVOURED = re.compile(
     rf"{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:best|likely|likeliest|plausible|accurate|appropriate|suitable|reason|cause|explanation|valid|supported"
     rf"|better|closest|good|reasonable|logical|consistent|fitting|fit|match|safest|strongest)(?![a-z])|{_IS}\s+(?:what|where|how)(?![a-z])"
     rf"|fits?\s+(?:best|better|the|perfectly|well)|match(?:es)?\s+(?:best|the|what|this|perfectly|exactly)"
-    rf"|(?:best|correctly|accurately|perfectly|clearly|most\s+\w+)\s+(?!not)\w+|makes\s+(?:the\s+most\s+)?sense|works\s+best|aligns?\s+(?:best\s+)?with|stands\s+out"
+    rf"|(?:best|correctly|accurately|perfectly|clearly|most\s+\w+)\s+(?!not)\w+|makes\s+(?:the\s+most\s+)?sense|works\s+best|(?:fits|matches|applies|works|holds)(?=\s*(?:[.!,;]|\Z))|aligns?\s+(?:best\s+)?with|stands\s+out"
     rf"|corresponds\s+(?:best\s+)?to|is\s+confirmed|can\s+be\s+confirmed|seems\s+right"
     rf"|(?:选项|選項|项|項)?(?:比[a-j]|最|更|较)?(?:最合适|合适|最符合|符合|贴切|准确|最佳|更|合理))",
 )
@@ -146,7 +152,7 @@ _CALLED_WRONG = re.compile(
     rf"|(?:is|does|was|are|do|would|could|did|has|have|wo|ca|must|should)n['’]t(?![a-z])|cannot(?![a-z])|contradicts|fails(?![a-z])"
     rf"|[:：–—-]\s*{MARKS}*(?:no|not|wrong|incorrect|false|错|错误|不对)(?![a-z])|\s+(?:no|wrong|incorrect|false)(?=\s*(?:[.,;\n]|$|[b-j]\)))"
     rf"|[,，]\s*{MARKS}*(?:no|wrong|incorrect|false)(?=\s*(?:[.,;\n]|$))|[?？]\s*(?:no|nope|wrong|incorrect)(?![a-z])|[:：]?{MARKS}*[✗✘❌×]"
-    rf"|(?:选项|選項|项|項)?(?:则|也|都|均|是|为|為|并|肯定|明显|显然)?(?:不(?!选|選|是[a-z]|如选)|错|錯|有误|排除|没|沒|无关|無關|可以排除|可排除|被排除)|は(?:誤|違|不|間違)|は正しくない|(?:が|は)?ではな|じゃな|より(?!も?良)"
+    rf"|(?:选项|選項|项|項)?(?:则|也|都|均|是|为|為|并|肯定|明显|显然)?(?:干扰|迷惑|不(?!选|選|是[a-z]|如选)|错|錯|有误|排除|没|沒|无关|無關|可以排除|可排除|被排除)|は(?:誤|違|不|間違)|は正しくない|(?:が|は)?ではな|じゃな|より(?!も?良)"
     rf"|\s*(?:가|이|는|은|도)?\s*아[니닙닌]|(?:で)?もな[いく]|\s*(?:은|는)\s*틀|보다"
     rf"|\s+n['’](?:est)\s+pas|\s+no\s+(?:es|puede|parece)|\s+não\s+(?:é|pode)|\s+non\s+(?:è|può)|\s+(?:es|est|ist|è|é)\s+(?:incorrect\w*|fausse?|falsch|falsa|errada|sbagliat\w*|nicht|wrong|pas)"
     rf"|\s+(?:не(?:верн\w+|правильн\w+)?|salah|sai|yanlış|değil|bukan|tidak|गलत|नहीं|خاطئ\w*|ليس\w*|nie\s+jest|není))",
@@ -258,7 +264,7 @@ def _negated(context: Context) -> bool:
     """Whether the letter's clause denies it: `not`, `I doubt that the answer is`, `no evidence supports`."""
     clause = _NO_NEGATION.sub(" ", context.clause)
     label, colon, said = clause.rpartition(":") if ":" in clause else clause.rpartition("：")
-    if colon and (len(label) > 30 or label.strip() in ("nope", "non", "nein", "нет") or label.strip().startswith("no ")):
+    if colon and (len(label) > 30 or label.strip() in ("no", "nope", "non", "nein", "нет") or label.strip().startswith("no ")):
         clause = said
     if _COMPARED.search(clause):
         return True
@@ -351,6 +357,8 @@ def _choice(context: Context) -> Judgement | None:
         return Judgement("chosen", "chosen by a verb", CHOICE)
     if _IDENTIFIED.search(context.before):
         return Judgement("chosen", "said to be what is asked for", CHOICE)
+    if _NOUN_IS.search(context.before):
+        return Judgement("chosen", "said to be what is asked for", HINT)
     if _BY_EVIDENCE.search(context.before):
         return Judgement("chosen", "what the evidence points to", HINT)
     if _CONCLUDED.search(context.before):

@@ -10,7 +10,7 @@ _WITHDRAWAL = re.compile(
     rf"(?:^|[.!?。！？…\n—–,])[\s*_]{{0,6}}+(?:{_INTERJECTION}{{1,4}}+(?:that(?:['’]s|\s+is|\s+was)?|this(?:\s+is)?|it(?:['’]s|\s+is)|i\s+was)?\s{{0,4}}"
     r"(?:wrong|incorrect|not\s+(?:right|correct|true|it)|mistaken|isn['’]t\s+(?:right|correct)|can['’]t\s+be\s+(?:right|correct))(?![a-z])"
     r"|(?:that(?:['’]s|\s+is|\s+was)|i\s+was)\s+(?:wrong|incorrect|not\s+(?:right|correct)|mistaken|a\s+mistake)(?![a-z])"
-    r"|actually,?\s+no(?![a-z])|(?:wait|hmm+|hold\s+on),?\s+(?:actually,?\s+)?no(?=\s{0,4}(?:[.!…,—–]|$))"
+    r"|actually,?\s+no(?![a-z])|(?:wait|hmm+|hold\s+on),?\s+(?:actually,?\s+)?no(?=\s{0,4}(?:[.!…,:—–]|$))"
     r"|(?:scratch|strike|scrap|disregard|forget)\s+that|never\s?mind|i\s+take\s+(?:that|it)\s+back"
     r"|(?:等等|等一下|哦)?[，。]?\s{0,4}(?:不对|不是的|错了|我错了|说错了)(?=[，。！\s]|$)|いや、?違|間違えました)",
     _I,

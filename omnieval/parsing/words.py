@@ -32,7 +32,7 @@ ANSWER = words(
         "hi": r"उत्तर|जवाब",
         "vi": r"đáp án|câu trả lời",
         "id": r"jawaban(?:nya)?",
-        "tr": r"cevap|cevabı|yanıt|yanıtı",
+        "tr": r"cevap|cevab[ıi]\w*|yanıt\w*",
         "pl": r"odpowiedź|odpowiedzią",
         "cs": r"odpověď",
         "sv": r"svar(?:et)?",
@@ -71,7 +71,7 @@ OPTION = words(
 WEAK_ANSWER = words(
     {
         "en": r"option|choice|letter|selection|select|pick|prediction|pred|response|result|output|conclusion"
-        r"|decision|correct|final|choose|reason|cause|explanation|most\s+likely|best|guess",
+        r"|decision|correct|final|choose|reason|cause|explanation|purpose|intention|event|location|emotion|mood|most\s+likely|best|guess",
         "es": r"opción|opcion|elección|correcta|correcto|conclusión",
         "pt": r"opção|alternativa|letra|escolha|correta",
         "fr": r"choix|lettre|option|conclusion",
@@ -171,9 +171,9 @@ CHOOSES = words(
         r"|opt(?:ed|ing)?\s+for|say|guess|bet\s+on|answer(?:ed)?(?:\s+with)?|vote(?:\s+for)?|settle\s+(?:on|for)"
         r"|stick(?:ing)?\s+with|conclude|lean(?:ing)?\s+(?:towards?|to)|prefer|submit|respond\s+with|mark"
         r"|think|believe|meant|mean|make\s+it|change\s+my\s+answer\s+to|switch\s+to|it\s+is|it['’]?s|that['’]?s|this\s+is"
-        r"|(?:must|should|would|will|has\s+to|got\s+to|have\s+to|has\s+got\s+to)\s+be|it['’]ll\s+be|call\s+it|can\s+only\s+be|left\s+with",
-        "es": r"elijo|escojo|elegiría|diría|creo\s+que\s+es|sería|opto\s+por|me\s+quedo\s+con|es(?:\s+la)?|marco|selecciono",
-        "fr": r"choisis|choisirais|dirais|c['’]est|opte\s+pour|serait|sélectionne",
+        r"|(?:must|should|would|will|has\s+to|got\s+to|have\s+to|has\s+got\s+to)\s+be|it['’]ll\s+be|call\s+it|can\s+only\s+be|left\s+with|money\s+on|(?:looks?|sounds?|seems?|feels?)\s+like|(?:appears?|seems?)\s+to\s+be",
+        "es": r"elijo|escojo|elegiría|diría|creo\s+que\s+es|sería|opto\s+por|me\s+quedo\s+con|me\s+inclino\s+por|es(?:\s+la)?|marco|selecciono",
+        "fr": r"choisis|choisirais|dirais|c['’]est|opte\s+pour|penche(?:rais)?\s+(?:pour|vers)|serait|sélectionne",
         "de": r"wähle|würde|nehme|es\s+ist|das\s+ist|tippe\s+auf|entscheide\s+mich\s+für",
         "it": r"scelgo|direi|sceglierei|è|opto\s+per",
         "pt": r"escolho|diria|escolheria|é|opto\s+por|fico\s+com|marco",
@@ -189,7 +189,7 @@ CHOOSES = words(
         "he": r"בוחר|בוחרת",
     },
     {
-        "zh": r"选择|選擇|应选|應選|故选|故選|选|選|是|為|为|即|填|属于|认为",
+        "zh": r"倾向于?|偏向于?|选择|選擇|应选|應選|故选|故選|选|選|是|為|为|即|填|属于|认为",
         "ja": r"選ぶ|答えは|のは",
         "ko": r"선택은|정답은|것은",
         "th": r"เลือก",
@@ -198,7 +198,7 @@ CHOOSES = words(
 # Verbs by which evidence chooses.
 POINTS = words(
     {
-        "en": r"(?:correspond|point|lead|refer|belong|equate|conform|amount)(?:s|ing)?\s+(?:\w+\s+){0,2}?to"
+        "en": r"(?:correspond|point|lead|refer|belong|equate|conform|amount)(?:s|ed|ing)?\s+(?:\w+\s+){0,2}?(?:to|towards?)"
         r"|(?:align|agree|match|fit)(?:s|es|ing)?(?:\s+(?:perfectly|best|well|closely|most\s+closely))?(?:\s+with)?"
         r"|consistent\s+with|indicates?|indicating|suggests?|suggesting|supports?|supporting|means?|meaning|implies|makes"
         r"|leaves?(?:\s+(?:us|me|only))*(?:\s+with)?|leaving(?:\s+(?:us|me|only))*(?:\s+with)?|namely|i\.e\.,?|confirms?|confirming|favou?rs?",
@@ -255,7 +255,7 @@ NEGATION = words(
         r"|exclud(?:e|es|ed|ing)|rul(?:e|es|ed|ing)\s+out|eliminat(?:e|es|ed|ing)|discard(?:s|ed|ing)?|refut(?:e|es|ed|ing)"
         r"|reject(?:s|ed|ing)?|unlike|wrong|incorrect|false|worst|least|improbable|implausible|invalid|unsupported"
         r"|far\s+from|contradict(?:s|ed|ing)?|hard\s+to|difficult\s+to|impossible|mistaken(?:ly)?|erroneous(?:ly)?"
-        r"|cant|dont|doesnt|isnt|wont|wouldnt|didnt|dismiss(?:ed|es|ing)?|disprov(?:e|es|ed|ing)|irrelevant|unrelated",
+        r"|cant|dont|doesnt|isnt|wont|wouldnt|didnt|dismiss(?:ed|es|ing)?|disprov(?:e|es|ed|ing)|irrelevant|unrelated|a\s+mistake|an\s+error|fail(?:s|ed)?|lack(?:s|ed)?|insufficient|surprised|foolish",
         "es": r"no|ni|nunca|tampoco|dudo|incorrect[ao]|fals[ao]|descart[aoé]\w*|excepto|salvo|peor|equivocad[ao]|errónea",
         "fr": r"pas|ni|jamais|doute|incorrecte|fausse|mauvaise?|sauf|élimin\w+|exclu\w*|plutôt\s+que",
         "de": r"nicht|kein\w*|weder|noch|nie|bezweifle|falsch\w*|außer|ausgeschlossen|anstatt|statt|inkorrekt\w*|unwahrscheinlich",
@@ -279,7 +279,7 @@ NEGATION = words(
     },
     {
         "en": r"n['’]t(?![a-z])",
-        "zh": r"不|没|沒|未|非|别|勿|莫|无法|無法|错误|錯誤|错|排除|除了|除去|而非|否定|难以|怀疑",
+        "zh": r"不|没|沒|未|非|别|勿|莫|无法|無法|错误|錯誤|错|排除|除了|除去|而非|否定|难以|很难|难说|怀疑",
         "ja": r"不正解|間違い|誤り|誤答|ない(?=選択肢|答)|除外",
         "ko": r"오답|틀린|아닌|제외|잘못된",
         "th": r"ไม่|ผิด",
@@ -313,7 +313,7 @@ NEGATION_AT_END = words(
     {"tr": r"değil(?:dir)?", "hi": r"नहीं|गलत", "de": r"nicht|falsch"},
     {
         "ja": r"ではな|じゃな|ではありません|ません|なさそう|とは思わ|とは言え|間違い|誤り|違う|違い|不正解|不適切|正しくない",
-        "ko": r"아니|아닙|아닌|않|틀[렸린려]|오답|잘못|없[다습]|못",
+        "ko": r"아니|아닙|아닌|않|틀[렸린려]|오답|잘못|없[다습]|못|어렵|힘들",
         "hi": r"नहीं|गलत",
         "zh": r"并不|不(?:正确|正確|对|對|符|成立|合适|可能|准确|恰当)|错|錯|有误|排除|没有|无关|可以排除|被排除",
         "th": r"ผิด|ไม่ถูก|ไม่ใช่",
@@ -337,7 +337,7 @@ SUPPOSED = words(
 # Words that make a condition at the beginning of a clause only.
 SUPPOSED_FIRST = words(
     {
-        "en": r"suppose|imagine|had|were\s+(?:there|it)|say",
+        "en": r"suppose|imagine|provided|providing|had|were\s+(?:there|it|the|he|she|they)|say",
         "es": r"si|aunque",
         "fr": r"si",
         "de": r"falls",
@@ -436,7 +436,8 @@ REPORTS = words(
         "fr": r"dit|affirme",
         "de": r"sagt|behauptet",
         "ru": r"говорит|сказала?|утверждает",
-    }
+    },
+    {"zh": r"(?<![我以该就话是来])说(?!明)|宣布|喊"},
 )
 EXAMPLE = words(
     {
@@ -453,7 +454,7 @@ OTHER_ANSWER = words(
     {
         "en": r"second(?:[ -]best|[ -]choice|[ -]guess|[ -]answer|[ -]most)?|2nd|third|runner[ -]?up|alternat(?:e|ive)s?|next[ -]best|backup"
         r"|other|another|initial|initially|original|previous|former|tempting|distractors?|wrong|incorrect|false|worst|least"
-        r"|common|popular|possible|rejected|eliminated|excluded|unsupported|unlikely|ruled[ -]out|discarded|bad|poor|trap|naive",
+        r"|common|popular|possible|rejected|eliminated|excluded|unsupported|unlikely|ruled[ -]out|discarded|bad|poor|trap|naive|winning|announced|displayed",
         "es": r"segunda|incorrect[ao]s?",
         "fr": r"deuxième|seconde|mauvaises?|fausses?",
         "de": r"zweite|falsche[nr]?|zweitbeste",
@@ -468,5 +469,6 @@ QUESTION_START = words(
         "de": r"ist|warum|welche[rs]?|soll",
         "it": r"perché|quale",
         "ru": r"почему|какой|разве",
-    }
+    },
+    {"zh": r"为什么|为何|难道|是不是|哪", "ja": r"なぜ|どうして", "ko": r"왜"},
 )
