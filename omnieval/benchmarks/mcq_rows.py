@@ -40,6 +40,7 @@ _MEDIA = ("video", "audio", "images")
 # One option a column: option_a, choice_a, A ...
 _OPTION_COLUMN = re.compile(r"(?:(?:option|choice|opt|answer|ans)[_ ]?)?([A-Za-z])", re.IGNORECASE)
 _MOST_OPTIONS = 26
+_LETTERED = "a mapping of A, B, C ... to texts"
 
 AnswerKind = Literal["auto", "letter", "text", "index0", "index1"]
 
@@ -151,7 +152,7 @@ class SampleMaker:
         options = self._options(row)
         media, problem = self._media(row, number)
         odd = rows.no_text(row, *layout.columns["question"])
-        problem = _problem(row, number, question, options, odd) or problem
+        problem = _problem(row, number, question, options, odd, self._unread(row, options)) or problem
         given = rows.text(row, *layout.columns["id"]) if layout.columns["id"] else ""
         cluster = self._cluster(row, media) or given or f"row{number + 1}"
         if given.isprintable() and 0 < len(given) <= 80:
@@ -179,6 +180,12 @@ class SampleMaker:
         while columns and columns[-1] is None:
             columns.pop()
         return rows.options(columns)
+
+    def _unread(self, row: Mapping[str, Any], options: tuple[str, ...]) -> str | None:
+        """The type of a column of options that holds something of which none could be read."""
+        values = [row.get(name) for name in self._layout.columns["options"]]
+        filled = [value for value in values if not _is_empty(value) and value not in ([], {}, ())]
+        return type(filled[0]).__name__ if filled and not options else None
 
     def _cluster(self, row: Mapping[str, Any], media: Mapping[str, Path]) -> str:
         named = rows.text(row, *self._layout.columns["cluster"]) if self._layout.columns["cluster"] else ""
@@ -242,6 +249,8 @@ class SampleMaker:
 
     def _path(self, value: Any) -> Path:
         """Raises ValueError that says why the value names no file that may be read."""
+        if isinstance(value, bytes):
+            return self._written(value, "")
         if isinstance(value, Mapping):
             content = value.get("bytes")
             if content:
@@ -303,9 +312,15 @@ def data_notes(maker: SampleMaker, samples: Sequence[Sample], given: Sequence[st
 
 
 def _problem(
-    row: Mapping[str, Any], number: int, question: str, options: tuple[str, ...], odd: str | None
+    row: Mapping[str, Any],
+    number: int,
+    question: str,
+    options: tuple[str, ...],
+    odd: str | None,
+    unread: str | None,
 ) -> Failure | None:
-    """What is wrong with a row. odd: the type of a question that is no text."""
+    """What is wrong with a row. odd: the type of a question that is no text; unread: that of options in no
+    known form."""
     kind = row.get("dataset_type")
     if not row:
         what = "is no record of named values"
@@ -315,6 +330,8 @@ def _problem(
         what = "has no question"
     elif odd:
         what = f"has a question of the type {odd}, expected text"
+    elif unread:
+        what = f"has options in no known form ({unread}), expected a list of texts, lines, or {_LETTERED}"
     elif not 2 <= len(options) <= _MOST_OPTIONS:
         what = f"has {counted(len(options), 'option', 'options')}, expected 2 to {_MOST_OPTIONS}"
     elif not all(option.strip() for option in options):
@@ -343,7 +360,7 @@ def _option_columns(known: Sequence[str]) -> tuple[str, ...]:
 def _is_empty(value: Any) -> bool:
     return (
         value is None
-        or (isinstance(value, str) and not value.strip())
+        or (isinstance(value, str | bytes) and not value.strip())
         or (isinstance(value, float) and value != value)
     )
 

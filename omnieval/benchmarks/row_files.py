@@ -164,7 +164,8 @@ def _csv(path: Path, delimiter: str) -> list[Any]:
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, restkey=_MORE)
     found: list[Any] = []
     try:
-        _check_columns(path, [name for name in reader.fieldnames or () if name])
+        reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
+        _check_columns(path, [name for name in reader.fieldnames if name])
         for row in reader:
             more = row.pop(_MORE, None)
             if more and any(field.strip() for field in more):

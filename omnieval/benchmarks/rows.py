@@ -124,6 +124,8 @@ def options(value: Any) -> tuple[str, ...]:
     if isinstance(value, str) and value.strip().startswith("["):
         value = _written_list(value.strip())
     value = _labelled_pairs(value)
+    if isinstance(value, list) and value and all(isinstance(v, tuple) and len(v) == 2 for v in value):
+        value = dict(value)  # how a mapping in a parquet file arrives
     if isinstance(value, Mapping):
         value = _by_label(value)
     elif isinstance(value, str):

@@ -14,6 +14,7 @@ from omnieval.report.page import Page, Table
 from omnieval.report.proportion import Proportion
 
 _SHOWN_DISAGREEMENTS = 10
+_SHOWN_VALUES = 100
 
 
 def choice_page(report: Report) -> Page:
@@ -134,7 +135,11 @@ def _group(report: Report, key: str) -> Table:
         if with_reference:
             cells.append(percent(Proportion.of(*row.reference)) if row.reference else "-")
         rows.append(tuple(cells))
-    return Table(f"By {key}", tuple(columns), tuple(rows), numeric=tuple(range(1, len(columns))))
+    title = f"By {key}"
+    if len(rows) > _SHOWN_VALUES:
+        title += f" (the first {_SHOWN_VALUES} of {len(rows)}; all are in report.json)"
+    shown = tuple(rows[:_SHOWN_VALUES])
+    return Table(title, tuple(columns), shown, numeric=tuple(range(1, len(columns))))
 
 
 def _all_caveats(report: Report) -> bool:

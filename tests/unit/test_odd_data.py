@@ -372,3 +372,28 @@ def test_a_path_that_no_file_system_takes_is_one_error(tmp_path: Path) -> None:
     done = omnieval("run", tmp_path / ("z" * 300 + ".yaml"))
     assert done.returncode == 1
     assert done.stderr.rstrip().endswith("File name too long; check the path")
+
+
+def test_pictures_as_bare_bytes_and_options_as_a_map_of_a_parquet_file_are_read(tmp_path: Path) -> None:
+    Image.new("RGB", (8, 8)).save(tmp_path / "i.png")
+    content = (tmp_path / "i.png").read_bytes()
+    options = pa.array([[("A", "red"), ("B", "green")]] * 2, pa.map_(pa.string(), pa.string()))
+    columns = {"question": ["?", "??"], "options": options, "answer": ["B", "A"], "image": [content, b""]}
+    pq.write_table(pa.table(columns), tmp_path / "q.parquet")
+    (image,) = carried(tmp_path / "q.parquet", cache_dir=str(tmp_path / "cache"))
+    assert image.path.read_bytes() == content
+    first, second = loaded(tmp_path / "q.parquet", cache_dir=str(tmp_path / "cache"))[2]
+    assert first.options == ("A. red", "B. green")
+    assert second.media == {}
+
+
+@pytest.mark.parametrize("options", [[{"key": "A"}, {"key": "B"}], {"1": "x", "2": "y"}, 5, "[x"])
+def test_options_in_no_known_form_are_called_so(options: Any, tmp_path: Path) -> None:
+    (sample,) = loaded(written(tmp_path, ROW | {"options": options}))[2]
+    assert sample.problem is not None
+    assert f"has options in no known form ({type(options).__name__})" in sample.problem.message
+
+
+def test_blanks_around_the_names_in_a_header_do_not_count(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("question , option_a, option_b, answer\n?,x,y,B\n")
+    assert loaded(tmp_path / "q.csv")[2][0].gold == "B"

@@ -204,3 +204,22 @@ def test_control_characters_reach_neither_the_markdown_nor_the_terminal(tmp_path
         assert all(character.isprintable() or character == "\n" for character in text)
         assert "b\ufffd2Jc\ufffd\ufffdd\ufffd" in text
     assert report.notes[0] == steering
+
+
+def test_a_group_of_very_many_values_shows_the_first(tmp_path: Path) -> None:
+    planned = [
+        PlannedSample(Sample(f"s{i}", "b", "?", ("x", "y"), "A", {"type": f"t{i:03}"}, "c", {}, i), True)
+        for i in range(150)
+    ]
+    content = {
+        "config": {"recipe": "mcq", "benchmark": "mcq", "backend": "b", "model": "m"}, "recipe_hash": "h",
+        "headline": {}, "group_keys": ["type"], "server": {}, "started": "now", "versions": {"omnieval": "0"},
+        "dataset": {"fingerprint": "f", "notes": [], "rows": 150},
+    }  # fmt: skip
+    RunWriter.begin(tmp_path / "run", content, planned).close()
+    run = Run.load(tmp_path / "run")
+    report = build_report(run, list(score_choices(run, {}, rule=RULE)), {}, None, parser=RULE)
+    assert len(report.groups["type"]) == 150
+    (table,) = (table for table in tables(report) if table.title.startswith("By type"))
+    assert len(table.rows) == 100
+    assert table.title == "By type (the first 100 of 150; all are in report.json)"
