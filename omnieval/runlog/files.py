@@ -22,6 +22,15 @@ def storage_error(path: Path, error: OSError) -> StorageError:
     reason = error.strerror or str(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         reason += "; free some space, then resume the run: nothing that was written is lost"
+    elif error.errno in (
+        errno.EEXIST,
+        errno.ENOTDIR,
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ENAMETOOLONG,
+    ):
+        reason += "; give another directory with --out, or change its permissions"
     return StorageError(f"{path}: cannot be written: {reason}")
 
 

@@ -49,8 +49,10 @@ class Run:
         path = directory / RUN
         try:
             info = from_json(path.read_bytes())
-        except FileNotFoundError:
-            raise ScoringError(f"{directory}: not a run directory (no {RUN} in it)") from None
+        except (FileNotFoundError, NotADirectoryError):
+            raise ScoringError(
+                f"{directory}: not a run directory (no {RUN} in it); name one that `omnieval run` wrote"
+            ) from None
         except (OSError, ValueError) as error:
             raise ScoringError(f"{path}: cannot be read as JSON: {error}; restore the file") from error
         if not isinstance(info, dict) or info.get("format") != FORMAT:

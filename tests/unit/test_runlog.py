@@ -249,3 +249,11 @@ def test_a_report_that_is_none_is_made_again(content: str, tmp_path: Path) -> No
     (tmp_path / "run" / "report.json").write_text(content)
     with pytest.raises(ScoringError, match=r"report\.json: .*; run `omnieval score` again"):
         Run.load(tmp_path / "run").report()
+
+
+def test_a_file_in_the_place_of_a_run_directory_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StorageError, match=r"file: cannot be written: .*; give another directory with --out"):
+        begin(tmp_path / "file")
+    with pytest.raises(ScoringError, match=r"file: not a run directory .*; name one that"):
+        Run.load(tmp_path / "file")

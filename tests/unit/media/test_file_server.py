@@ -106,3 +106,15 @@ def test_an_address_of_our_own_network_card_is_this_machine() -> None:
 @pytest.mark.parametrize("host", ["a" * 70, "a..b", "no-such-host.invalid"])
 def test_a_name_that_nobody_knows_is_not_this_machine(host: str) -> None:
     assert not is_local(f"http://{host}:8000/v1")
+
+
+def test_a_link_with_a_suffix_to_a_file_without_one_says_what_it_is(
+    server: FileServer, tmp_path: Path
+) -> None:
+    (tmp_path / "blob").write_bytes(b"content")
+    (tmp_path / "a.wav").symlink_to("blob")
+    url = server.url(MediaPart("audio", tmp_path / "a.wav", "audio/wav"))
+    answer = urlopen(url)
+    assert url.endswith(".wav")
+    assert answer.headers["Content-Type"] in ("audio/wav", "audio/x-wav")
+    assert answer.read() == b"content"
