@@ -12,8 +12,11 @@ from dataclasses import dataclass
 # A longer reply has collapsed or argues at length; its answer is at one of its ends, or else declared.
 _HEAD, _TAIL = 1_500, 4_500
 # What declares an answer amid a long reply, and how much of the text around it is read.
-_DECLARES = ("final answer", "answer is", "answer:", "correct answer", "correct option", "boxed{", "答案", "正确选项", "答え", "正解",
-             "정답", "respuesta", "réponse", "antwort", "risposta", "resposta", "ответ")  # fmt: skip
+_DECLARES = (
+    *("final answer", "answer is", "answer:", "correct answer", "correct option", "boxed{"),
+    *("答案", "正确选项", "答え", "正解", "정답"),
+    *("respuesta", "réponse", "antwort", "risposta", "resposta", "ответ"),
+)
 _BEFORE, _AFTER, _WINDOWS = 200, 200, 3
 
 _THINK = r"think|thinking|thought|thoughts|reasoning|reason|analysis|scratchpad|reflection"
@@ -25,12 +28,14 @@ _REASONING_ENDS = re.compile(
     re.IGNORECASE,
 )
 _REASONING_BEGINS = re.compile(
-    rf"<(?:(?:{_THINK})>|\|(?:(?:think|begin_of_thought|begin_think)\|>|channel\|>\s*analysis\s*<\|message\|>))"
+    rf"<(?:(?:{_THINK})>|\|(?:(?:think|begin_of_thought|begin_think)\|>"
+    rf"|channel\|>\s*analysis\s*<\|message\|>))"
     rf"|\[(?:{_THINK})\]|◁think▷",
     re.IGNORECASE,
 )
 _ANSWER_TAG = re.compile(
-    r"<(?P<tag>answer|final_answer|final|choice|option|result|response|output|ans|letter|selection)>(?P<text>[^<]{0,2000})(?:</(?P=tag)>|$)",
+    r"<(?P<tag>answer|final_answer|final|choice|option|result|response|output|ans|letter"
+    r"|selection)>(?P<text>[^<]{0,2000})(?:</(?P=tag)>|$)",
     re.IGNORECASE,
 )
 # A role that begins a turn: with a chat token, with a colon, or on a line of its own.
@@ -43,13 +48,14 @@ _TURN = re.compile(
 _TOKEN = re.compile(
     r"\x1b\[[0-9;?]{0,20}[A-Za-z]|<\|[^<>|\n]{1,40}\|>|<[|｜][^<>\n]{1,40}[|｜]>|</?s>|\[/?INST\]|<<?/?SYS>>?"
     r"|<(?:eos|bos|pad|unk|end_of_turn|start_of_turn|br ?/?)>"
-    r"|</?(?:b|i|u|em|strong|p|div|span|code|pre|sub|sup|mark|h[1-6]|li|ul|ol)\b[^<>\n]{0,60}>"
+    r"|</?(?:(?-i:b|i|u|p)|em|strong|div|span|code|pre|sub|sup|mark|h[1-6]|li|ul|ol)\b[^<>\n]{0,60}>"
     r"|</?(?!del>|strike>)[a-z][a-z_-]{2,20}>",
     re.IGNORECASE,
 )
 _LATEX = re.compile(
     r"\\(?:text|textbf|textit|textrm|textsf|texttt|mathbf|mathrm|mathit|mathsf|mathbb|mathcal|bf|rm|bold"
-    r"|boldsymbol|bm|operatorname|displaystyle|large|Large|huge|quad|qquad|left|right|[,;:!()\[\]])(?![a-zA-Z])"
+    r"|boldsymbol|bm|operatorname|displaystyle|large|Large|huge|quad|qquad|left|right"
+    r"|[,;:!()\[\]])(?![a-zA-Z])"
 )
 _SINGLE_FORMS = {
     character: unicodedata.normalize("NFKC", chr(character))
@@ -70,7 +76,8 @@ _PLAIN = _SINGLE_FORMS | _SQUARED | _BRACKETED_SMALL
 # Before a small word they are prepositions, conjunctions and articles: `В видео`, `А потом`, `Η γυναίκα`.
 _LONE_LOOKALIKE = re.compile(
     r"(?<![^\W_])[АВСЕНКΑΒΕΗΚ](?![^\W_])"
-    r"(?![^\S\n]+(?!(?:и|или|не|потому|так|поскольку|является|это|вер|прав|подход|και|ή|είναι|γιατί)[^\W\d_]*)[а-яёα-ωά-ώ])"
+    r"(?![^\S\n]+(?!(?:и|или|не|потому|так|поскольку|является|это|вер|прав|подход|και|ή|είναι"
+    r"|γιατί)[^\W\d_]*)[а-яёα-ωά-ώ])"
 )
 
 

@@ -23,12 +23,18 @@ _VERDICT_MARK = re.compile(r"[✓✔✅☑✗✘❌×√]")
 _ANSWER_AS_A = re.compile(r"\s*A\s?[:：]\s*\(?(?P<letter>[A-J])[).\s]*\Z")
 # A last sentence that is one letter; the text is looked at from its end only.
 _LAST_SENTENCE = re.compile(r"[.!?。！？:：\n][\s*_`\"'“‘(（【\[]*(?P<letter>[A-Z])[^\w]*\Z")
-_LEADING = re.compile(r"[\W_]*(?:(?:option|choice|letter|选项|opción|option|вариант)\s+)?[\W_]*$", re.IGNORECASE)
+_LEADING = re.compile(
+    r"[\W_]*(?:(?:option|choice|letter|选项|opción|option|вариант)\s+)?[\W_]*$", re.IGNORECASE
+)
 # What makes a letter the subject of a sentence, in scripts without spaces.
-_PARTICLE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af](?<!选)(?<!選)(?<!项)(?<!項)(?<!で)(?<!だ)(?<!입)(?<!번)(?<!예)(?<!因)(?<!吧)")
+_PARTICLE = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af](?<!选)(?<!選)(?<!项)(?<!項)(?<!で)(?<!だ)(?<!입)(?<!번)(?<!예)(?<!因)(?<!吧)"
+)
 # A question that a model asks itself after its answer, and then answers too.
 _NEXT_QUESTION = re.compile(
-    r"\n[\s#*>-]*(?:(?:next|new|another|follow-?up)\s+)?(?:question|q|problem|问题|問題|题目|質問|問|질문|문제|pregunta|frage|вопрос|pergunta|domanda)"
+    r"\n[\s#*>-]*(?:(?:next|new|another|follow-?up)\s+)?(?:question|q|problem|问题|問題|题目|質問|問|질문"
+    r"|문제|pregunta"
+    r"|frage|вопрос|pergunta|domanda)"
     r"\s*\d*\s*[*#]*\s*(?:[:：.]|\n)",
     re.IGNORECASE,
 )
@@ -101,7 +107,9 @@ def _labelled(answer: AnswerText) -> ParsedLetter | None:
     found = _ANSWER_AS_A.match(answer.text)
     if found is None:
         return None
-    return ParsedLetter(found.group("letter"), _placed(answer, found.span("letter")), "declared as the answer")
+    return ParsedLetter(
+        found.group("letter"), _placed(answer, found.span("letter")), "declared as the answer"
+    )
 
 
 def _whole(answer: AnswerText, options: Mapping[str, str]) -> ParsedLetter | None:
@@ -168,7 +176,12 @@ def _last_commitment(
         elif current is not None and mention.letters == current.letters and _is_called_off(text, mention):
             taken_back |= set(current.letters)
             current = None
-        elif mention.stance == "named" and mention.bare and before and is_revised(text[before : mention.span[0]]):
+        elif (
+            mention.stance == "named"
+            and mention.bare
+            and before
+            and is_revised(text[before : mention.span[0]])
+        ):
             current = mention.chosen("corrected", CHOICE)
     if events and any(place >= events[-1].end for place in back):
         taken_back |= {letter for m in events if m.stance in ("chosen", "named") for letter in m.letters}
@@ -177,7 +190,9 @@ def _last_commitment(
 
 
 def _is_called_off(text: str, mention: Mention) -> bool:
-    return mention.reason == "called wrong" and is_revised(text[max(0, mention.span[0] - 40) : mention.span[0]])
+    return mention.reason == "called wrong" and is_revised(
+        text[max(0, mention.span[0] - 40) : mention.span[0]]
+    )
 
 
 def _standing_alone(text: str, found: list[Mention]) -> list[Mention]:

@@ -7,47 +7,68 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 
+from omnieval.parsing.doubt_words import OTHER_ANSWER
 from omnieval.parsing.letters import LETTER
 from omnieval.parsing.mentions import Mention
 from omnieval.parsing.stance import CHOICE
-from omnieval.parsing.words import OTHER_ANSWER
 
 # A line that begins with a letter and a mark: an option as a list shows it, or an answer.
 LABEL_LINE = re.compile(
-    r"^[^\S\n]*(?P<marks>(?:[-*>#•·+]|\d+[.)]|\[.?\]|[○●◯◉☐☑✓✔✅✗✘❌])*[\s*_`(（【\[]*)(?P<letter>[A-Z])(?P<close>[)）】\]*_`]*"
+    r"^[^\S\n]*+(?P<marks>(?:[-*>#•·+]|\d{1,3}[.)]|\[.?\]"
+    r"|[○●◯◉☐☑✓✔✅✗✘❌])*+[\s*_`(（【\[]{0,12})(?P<letter>[A-Z])(?P<close>[)）】\]*_`]*"
     r"(?:[.:：、,)）]|[^\S\n]+[-–—][^\S\n]|(?=[^\S\n]*$)))(?P<rest>[^\n]*)$",
     re.MULTILINE,
 )
 _I = re.IGNORECASE
 _RIGHT_MARK, _WRONG_MARK = "✓✔✅☑√", "✗✘❌×✕✖"
 _MARKS = frozenset(_RIGHT_MARK + _WRONG_MARK)
-_RIGHT_WORD = r"correct|right|yes|true|正确|正確|对|對|是|正解|はい|맞음|정답|верно|да|sí|oui|ja|richtig|correcta?|vrai|verdadero"
+_RIGHT_WORD = (
+    r"correct|right|yes|true|正确|正確|对|對|是|正解|はい|맞음|정답|верно|да|sí|oui|ja|richtig|correcta?|vrai"
+)
+r"|verdadero"
 _WRONG_WORD = (
-    r"incorrect|wrong|no|false|not (?:correct|right|true|supported|mentioned)|错误|錯誤|错|錯|不对|不正确|否|不是|不正解|誤り|いいえ"
+    r"incorrect|wrong|no|false|not (?:correct|right|true|supported|mentioned)|错误|錯誤|错|錯|不对|不正确|否"
+    r"|不是|不正解|誤り"
+    r"|いいえ"
     r"|틀림|오답|неверно|нет|faux|nein|falsch|falso|incorrecta?"
 )
 _TAIL = r"[\s).*!。|_`,;，；、~]*"
 _RIGHT = re.compile(rf"(?:(?<![a-z])(?:{_RIGHT_WORD})|[{_RIGHT_MARK}]\ufe0f?){_TAIL}\Z", _I)
 _WRONG = re.compile(rf"(?:(?<![a-z])(?:{_WRONG_WORD})|[{_WRONG_MARK}]\ufe0f?){_TAIL}\Z", _I)
-_RIGHT_FIRST = re.compile(rf"[\s).:：=*|_`(?？\"'\-–—]*(?:(?:{_RIGHT_WORD})(?![a-z])|[{_RIGHT_MARK}]|(?<=[\"'][:\s])\s?1(?![\d.]))(?!\s+[a-z])", _I)
-_WRONG_FIRST = re.compile(rf"[\s).:：=*|_`(?？\"'\-–—]*(?:(?:{_WRONG_WORD})(?![a-z])|[{_WRONG_MARK}]|(?<=[\"'][:\s])\s?0(?![\d.]))(?!\s+[a-z])", _I)
+_RIGHT_FIRST = re.compile(
+    rf"[\s).:：=*|_`(?？\"'\-–—]*(?:(?:{_RIGHT_WORD})(?![a-z])|[{_RIGHT_MARK}]"
+    rf"|(?<=[\"'][:\s])\s?1(?![\d.]))(?!\s+[a-z])",
+    _I,
+)
+_WRONG_FIRST = re.compile(
+    rf"[\s).:：=*|_`(?？\"'\-–—]*(?:(?:{_WRONG_WORD})(?![a-z])|[{_WRONG_MARK}]"
+    rf"|(?<=[\"'][:\s])\s?0(?![\d.]))(?!\s+[a-z])",
+    _I,
+)
 _POINTED_AT = re.compile(r"(?:<-+|<=+|←|⬅|👈)(?![^\n]*(?:wrong|incorrect|distract|\bno\b))", _I)
 _BOX = re.compile(
-    r"^[^\S\n]*(?:[-*+]\s+|\d+[.)]\s+)?(?:(?P<on>\[[xX✓✔*]\]|\([xX✓✔*•]\)|[☑☒✅✓✔●◉⦿🔘])|(?P<off>\[\s?\]|\(\s?\)|[☐○◯⚪❌✗✘]))"
+    r"^[^\S\n]*(?:[-*+]\s+|\d+[.)]\s+)?(?:(?P<on>\[[xX✓✔*]\]|\([xX✓✔*•]\)|[☑☒✅✓✔●◉⦿🔘])|(?P<off>\[\s?\]"
+    r"|\(\s?\)|[☐○◯⚪❌✗✘]))"
     r"\ufe0f?[\s*_`(]*(?P<letter>[A-Z])(?![A-Za-z])[^\n]*$",
     re.MULTILINE,
 )
 _STRUCK = re.compile(r"~~[^~\n]{1,300}~~|<(?P<tag>del|strike)>[^<\n]{1,300}</(?P=tag)>", _I)
 # A key and its value in JSON or the like, the value being a text, a list or a word.
 _PAIR = re.compile(
-    r"[\"'](?P<key>[^\"'\n:{}\[\],]{1,40})[\"']\s*:\s*(?P<value>\"[^\"\n]{0,400}\"|'[^'\n]{0,400}'|\[[^\[\]]{0,400}\]|[^\s,{}\[\]\"']{1,40})"
+    r"[\"'](?P<key>[^\"'\n:{}\[\],]{1,40})[\"']\s*:\s*(?P<value>\"[^\"\n]{0,400}\"|'[^'\n]{0,400}'"
+    r"|\[[^\[\]]{0,400}\]|[^\s,{}\[\]\"']{1,40})"
 )
 _ANSWER_KEY = re.compile(
-    r"answers?|ans|choices?|options?|correct|right|final|prediction|pred|selected|selection|letter|result|response|output|pick|verdict"
+    r"answers?|ans|choices?|options?|correct|right|final|prediction|pred|selected|selection|letter|result"
+    r"|response|output|pick|verdict"
     r"|label|respuesta|réponse|antwort|ответ|答案|选项|答え|정답|解答|conclusion|solution|value",
     _I,
 )
-_OTHER_KEY = re.compile(rf"{OTHER_ANSWER}|confidence|grade|level|score|in_?correct|not_|wrong_|question|explanation|reason|thought", _I)
+_OTHER_KEY = re.compile(
+    rf"{OTHER_ANSWER}|confidence|grade|level|score|in_?correct|not_|wrong_|question|explanation|reason"
+    rf"|thought",
+    _I,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +86,12 @@ def struck_out(text: str) -> list[tuple[int, int]]:
 
 def other_fields(text: str) -> list[tuple[int, int]]:
     """Where a JSON object holds something else than its answer: `"second_best": "C"`."""
-    pairs = list(islice(_PAIR.finditer(text), 60))
+    pairs = list(islice(_PAIR.finditer(text), 30))
     if not any(_is_answer_key(pair.group("key")) for pair in pairs):
         return []
-    return [pair.span() for pair in pairs if not _is_answer_key(pair.group("key")) and len(pair.group("key")) > 1]
+    return [
+        pair.span() for pair in pairs if not _is_answer_key(pair.group("key")) and len(pair.group("key")) > 1
+    ]
 
 
 def _is_answer_key(key: str) -> bool:
@@ -82,14 +105,12 @@ def boxes(text: str) -> Layout:
     ticked = [line for line in lines if line.group("on")]
     if len(ticked) != 1 or len(lines) < 2:
         return Layout()
-    return Layout(
-        tuple(line.span() for line in lines), (_listed(ticked[0].span("letter"), text, "ticked"),)
-    )
+    return Layout(tuple(line.span() for line in lines), (_listed(ticked[0].span("letter"), text, "ticked"),))
 
 
 def graded(text: str, options: Mapping[str, str]) -> Layout:
     """Options that are called right and wrong one by one, in a list, a table or a line."""
-    letters = [m for m in LETTER.finditer(text) if m.group() in "ABCDEFGHIJ"][:40]
+    letters = list(islice((m for m in LETTER.finditer(text) if m.group() in "ABCDEFGHIJ"), 40))
     grades: dict[str, tuple[bool, re.Match[str]]] = {}
     for letter, after in zip(letters, [*letters[1:], None], strict=False):
         line_end = text.find("\n", letter.end())

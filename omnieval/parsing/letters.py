@@ -34,20 +34,31 @@ DECLARED = re.compile(
     rf"|(?:{ANSWER}|{CORRECT}\s{WEAK_ANSWER})[^.!?\n;:。！？]{{0,70}}?{IS}{_LINKS})\Z",
 )
 _BEFORE_SMALL = re.compile(
-    rf"(?:{CHOOSES}|{CONCLUDES}|{OPTION}|{ADVERB})(?:{MARKS}|[:：,]|(?:its|it['’]s|is|the|that|option|choice|letter)(?![a-z]))*+\Z",
+    rf"(?:{CHOOSES}|{CONCLUDES}|{OPTION}|{ADVERB})(?:{MARKS}|[:：,]|(?:its|it['’]s|is|the|that|option"
+    rf"|choice|letter)(?![a-z]))*+\Z",
 )
 _BEFORE_SMALL_A = re.compile(rf"{OPTION}\W*+\Z")
 _NAME_BEFORE = re.compile(
-    r"(?<![a-z])(?:an|teams?|vitamin[ae]?s?|groups?|players?|persons?|people|speakers?|characters?|grade|hepatitis|figure"
-    r"|fig\.?|tables?|sections?|parts?|points?|plan|rooms?|gates?|cameras?|channels?|platform|appendix|series|class"
-    r"|exhibit|building|size|level|zone|area|row|column|line|track|side|disc|drive|notes?|key(?:\s+of)?|string"
-    r"|mr\.?|mrs\.?|ms\.?|dr\.?|man|woman|boy|girl|student|contestant|driver|car|house|video|clip|scene|image|frame"
-    r"|picture|segment|phase|stage|step|round|city|country|company|product|model|version|studio|schedule|block|lane"
-    r"|terminal|unit|tower|wing|hall|bus|train|minor|major|chord|(?:blood|an?|the)\s+type|position|influenza|flu"
-    r"|protein|omega|factor|malaria|strep|(?:with|of|has|have|shows?|sees?|saw|holds?|reads?|says?)\s+(?:the|a)\s+letter|label(?:l?ed)?|marked|named|called|sign|symbol|word|big"
-    r"|route|brand|candidate|witness|angle|bottle|button|agent|judge|patient|sample|container|suspect|subject|actor"
-    r"|door|box|item|object|bag|cup|ball|road|exit|street|floor|county|district|division|league|pool|court|field|deck"
-    r"|equipo|équipe|equipe|mannschaft|gruppe|groupe|grupo|gruppo|команда|группа|игрок|squadra|jugador|joueur|spieler)"
+    r"(?<![a-z])(?:an|teams?|vitamin[ae]?s?|groups?|players?|persons?|people|speakers?|characters?|grade"
+    r"|hepatitis|figure"
+    r"|fig\.?|tables?|sections?|parts?|points?|plan|rooms?|gates?|cameras?|channels?|platform|appendix"
+    r"|series|class"
+    r"|exhibit|building|size|level|zone|area|row|column|line|track|side|disc|drive|notes?|key(?:\s+of)?"
+    r"|string"
+    r"|mr\.?|mrs\.?|ms\.?|dr\.?|man|woman|boy|girl|student|contestant|driver|car|house|video|clip|scene"
+    r"|image|frame"
+    r"|picture|segment|phase|stage|step|round|city|country|company|product|model|version|studio|schedule"
+    r"|block|lane"
+    r"|terminal|unit|tower|wing|hall|bus|train|minor|major|chord|(?:blood|an?|the)\s+type|position"
+    r"|influenza|flu"
+    r"|protein|omega|factor|malaria|strep|(?:with|of|has|have|shows?|sees?|saw|holds?|reads?"
+    r"|says?)\s+(?:the|a)\s+letter|label(?:l?ed)?|marked|named|called|sign|symbol|word|big"
+    r"|route|brand|candidate|witness|angle|bottle|button|agent|judge|patient|sample|container|suspect"
+    r"|subject|actor"
+    r"|door|box|item|object|bag|cup|ball|road|exit|street|floor|county|district|division|league|pool|court"
+    r"|field|deck"
+    r"|equipo|équipe|equipe|mannschaft|gruppe|groupe|grupo|gruppo|команда|группа|игрок|squadra|jugador"
+    r"|joueur|spieler)"
     r"[\s'\"“‘]+\Z|(?:维生素|維生素|ビタミン|비타민|第|[0-9]\s?°|[0-9]°|팀|ครีม|วิตามิน)\s*\Z",
 )
 # A thing with a letter may still be the answer: `Image B is the correct answer`.
@@ -59,36 +70,53 @@ _CALLED_CORRECT = re.compile(r"\s+is\s+(?:the\s+)?(?:correct|right|best|answer)\
 _NAME_AFTER = re.compile(
     r"\s*(?:#|♭|♯)|[\s-]*(?:flat|sharp|major|minor|chord|maj|min|clef|note|string|section)s?(?![a-z])"
     r"|[+&@]|['’](?!d[iıuü]r)[A-Za-z]|-[A-Za-z0-9]|\.[A-Za-z](?![A-Za-z])|\.\s?[A-Z]\.(?=\s?[A-Z])"
-    r"|(?:队|隊|组|組|级|級|股|座|栋|班|区|轮|站|型|字|柱|片|팀|반|组|씨|さん|くん|君|ちゃん|チーム|계획|计划|計画|計劃|键|鍵|出口|同学|先生|小姐|罗)",
+    r"|(?:队|隊|组|組|级|級|股|座|栋|班|区|轮|站|型|字|柱|片|팀|반|组|씨|さん|くん|君|ちゃん|チーム|계획"
+    r"|计划|計画|計劃|键|鍵|出口|同学|先生|小姐|罗)",
     re.IGNORECASE,
 )
 _INITIAL_BEFORE = re.compile(r"(?<![A-Za-z])[A-Z]\.\s?\Z")
 _SURNAME_AFTER = re.compile(r"\.\s?[A-Z][a-z]")
 # Words after a capital A that make it a letter; after any other word it is the article.
 _NO_ARTICLE = re.compile(
-    r"\s+(?:is|was|are|were|seems?|appears?|looks?|sounds?|because|since|as|and|or|but|not|matches|fits?|would|could"
+    r"\s+(?:is|was|are|were|seems?|appears?|looks?|sounds?|because|since|as|and|or|but|not|matches|fits?"
+    r"|would|could"
     r"|cannot|should|must|might|may|has|have|does|do|describes?|shows?|says?|states?|only|for|in|to|from|due"
-    r"|based|given|which|that|who|if|when|while|with|until|over|instead|rather|here|then|by|at|on|it|correctly"
-    r"|accurately|makes|works|isn|doesn|wasn|contradicts?|fails?|aligns?|corresponds?|mentions?|talks|refers?|option"
-    r"|choice|nor|vs|versus|y|o|et|ou|und|oder|e|es|est|ist|è|é|porque|weil|car(?=\s+(?:il|elle|on|la|le|les|c|l|un|une|nous)\b)|perché|perche|noch|mais|sondern|ni|né|wählen|nehmen|sagen"
+    r"|based|given|which|that|who|if|when|while|with|until|over|instead|rather|here|then|by|at|on|it"
+    r"|correctly"
+    r"|accurately|makes|works|isn|doesn|wasn|contradicts?|fails?|aligns?|corresponds?|mentions?|talks"
+    r"|refers?|option"
+    r"|choice|nor|vs|versus|y|o|et|ou|und|oder|e|es|est|ist|è|é|porque|weil|car(?=\s+(?:il|elle|on|la|le"
+    r"|les|c|l|un|une|nous)\b)|perché|perche|noch|mais|sondern|ni|né|wählen|nehmen|sagen"
     r"|through|hay|oder|ve|atau|de\s+la)(?![a-zA-Z])"
-    r"|\s+(?:right|wrong|correct|incorrect|true|false|no|yes)(?=\s*(?:[,.;:\n]|$|[B-J]\b))|\s+can(?=\s+(?:be|not)\b|['’]t)|\s+best(?=\s+\w+s\b)"
+    r"|\s+(?:right|wrong|correct|incorrect|true|false|no|yes)(?=\s*(?:[,.;:\n]|$|[B-J]\b))"
+    r"|\s+can(?=\s+(?:be|not)\b|['’]t)|\s+best(?=\s+\w+s\b)"
 )
 _FOLLOWED_BY_WORD = re.compile(r"[^\S\n]+[A-Za-z\u00c0-\u024f]")
+# Portuguese: `A B não é`.
+_ARTICLE_OF_LETTER = re.compile(r" [B-J] [a-zà-ÿ]")
 _ARTICLE_AFTER = re.compile(r"[^\S\n]+[a-z\u00df-\u024f]")
 _FOLLOWED_BY_SMALL_WORD = re.compile(r"[^\S\n]+[a-z\u00df-\u024f\u0430-\u044f\u03b1-\u03c9]")
 REASON_AFTER = re.compile(
     r"\s+(?:because|since|as|for|given|based|due|and|but|which|where|with|while|from|here|instead|rather|over"
-    r"|than|not|in\s+(?:my|this|the\s+end)|on\s+this|to\s+me|[iI]\s+(?:guess|think|believe|suppose|would\s+say)|[iI]['’]d\s+say|after\s+all|as\s+well|though|although|then|if|so|porque|weil|car|perché|parce|ya\s+que|puisque|da|denn|option"
-    r"|choice|pois|vì|karena|çünkü)(?![a-zA-Z])|\s+(?:потому|так\s+как|поскольку|لأن|क्योंकि)"
+    r"|than|not|in\s+(?:my|this|the\s+end)|on\s+this|to\s+me|[iI]\s+(?:guess|think|believe|suppose"
+    r"|would\s+say)|[iI]['’]d\s+say|after\s+all|as\s+well|though|although|then|if|so|porque|weil|car"
+    r"|perché|parce|ya\s+que|puisque|da|denn|option"
+    r"|choice|pois|vì|karena|çünkü)(?![a-zA-Z])"
+    r"|\s+(?:of\s+course|obviously|clearly|definitely|certainly|probably|for\s+sure)(?=\s*(?:[.!,;]|\Z))"
+    r"|\s+(?:потому|так\s+как|поскольку|لأن|क्योंकि)"
 )
 _BETWEEN = re.compile(
-    rf"{MARKS}*(?P<and>(?:,\s*)?(?:and/or|and|or|nor|&|/|\||y|o|et|ou|und|oder|noch|ni|né|nem|e|hay|atau|dan|ve|veya|i|lub|ani|и|или|ни|أو|و|या|और|和|与|與|或|及|跟|to|through|thru|[-–~～]|至|到|还是|と|または|か|와|과|또는|도|或者|以及|でも|も)|[,，、]\s*(?:né|ni|nem|ни|ani|nor)|[,，、])"
-    rf"(?:{MARKS}|(?:maybe|perhaps|possibly|even|both|option|choice|also|either|选项|la|el|le|die)(?![a-z]))*",
+    rf"{MARKS}*(?P<and>(?:,\s*)?(?:and/or|and|or|nor|&|/|\||y|o|et|ou|und|oder|noch|ni|né|nem|e|hay|atau"
+    rf"|dan|ve|veya|i|lub|ani|и|или|ни|أو|و|या|और|和|与|與|或|及|跟|to|through|thru|[-–~～]|至|到|还是|と"
+    rf"|または|か|와|과|또는"
+    rf"|도|或者|以及|でも|も)|[,，、]\s*(?:né|ni|nem|ни|ani|nor)|[,，、])"
+    rf"(?:{MARKS}|(?:maybe|perhaps|possibly|even|both|option|choice|also|either|选项|la|el|le"
+    rf"|die)(?![a-z]))*",
     re.IGNORECASE,
 )
 _VERB_AFTER = re.compile(
-    rf"{MARKS}*\s(?:is|are|was|were|seems?|can|could|does|do|did|would|has|have|cannot|\w+n['’]t|no|yes|wrong|right"
+    rf"{MARKS}*\s(?:is|are|was|were|seems?|can|could|does|do|did|would|has|have|cannot|\w+n['’]t|no|yes"
+    rf"|wrong|right"
     r"|correct|incorrect|true|false|matches|fits)(?![a-z])|\s*[:：]",
     re.IGNORECASE,
 )
@@ -152,6 +180,8 @@ def _is_letter(text: str, low: str, match: re.Match[str], options: Collection[st
     if letter.islower():
         return _is_small_letter(said, letter, after) and (not options or letter.upper() in options)
     if letter == "A" and _ARTICLE_AFTER.match(after) and not _NO_ARTICLE.match(after):
+        return False
+    if letter == "A" and _ARTICLE_OF_LETTER.match(after):
         return False
     if _NAME_BEFORE.search(said) and not _CALLED_ANSWER.match(after):
         return False

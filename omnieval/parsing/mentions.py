@@ -6,8 +6,9 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from omnieval.parsing.context import Context, Sentences
 from omnieval.parsing.letters import ends_clause, groups, lowered
-from omnieval.parsing.stance import Context, Judgement, Sentences, Stance, judge
+from omnieval.parsing.stance import Judgement, Stance, judge
 from omnieval.parsing.words import ADVERB, GLUE, LINK, OPTION
 
 NO_SUCH_OPTION = "no such option"
@@ -15,15 +16,18 @@ NO_SUCH_OPTION = "no such option"
 _BARE_BEFORE = re.compile(rf"(?:{GLUE}|{ADVERB}|{OPTION}|{LINK}|[?？!！;；、]|\d+[.)%:\s])*+\Z")
 # A label that grades the answer and gives none: `Confidence: A`.
 _GRADE = re.compile(
-    r"(?:confidence|difficulty|grade|rating|score|level|section|category|class|certainty|quality|question\s+type|type"
+    r"(?:confidence|difficulty|grade|rating|score|level|section|category|class|certainty|quality"
+    r"|question\s+type|type"
     r"|runner|second|alternative|mark|group|team|speaker|置信度|难度|评级|等级|确信度)[^:：]{0,20}[:：]\W*\Z",
 )
 _OPENING = ("(", "（", "[", "【", "「", "『")
 # What may follow a letter in a script without spaces, if the letter is to be an answer.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _UNSPACED_AFTER = re.compile(
-    r"(?:选项|選項|选择肢|選択肢|项|項|是|为|為|正|对|對|不|错|錯|更|最|才|就|也|都|应|可|吧|了|呢|啊|哦|啦|嘛|哈|喔|呀|因为|因為|而|比|且|所以|，"
-    r"|です|だ|が|は|を|も|と|か|で|に|より|ね|よ|番|入|이|가|은|는|를|을|번|라|예|인|로|와|과|보다|입|일|하|같)"
+    r"(?:选项|選項|选择肢|選択肢|项|項|是|为|為|正|对|對|不|错|錯|更|最|才|就|也|都|应|可|吧|了|呢|啊|哦|啦"
+    r"|嘛|哈|喔|呀|因为|因為|而|且|所以|，"
+    r"|です|だ|が|は|を|も|と|か|で|に|より|ね|よ|番|入|이|가|은|는|를|을|번|라|예|인|로|와|과|보다|입|일|하"
+    r"|같)"
 )
 
 
@@ -61,7 +65,12 @@ def mentions(text: str, options: Collection[str]) -> list[Mention]:
 
 
 def _mention(
-    text: str, low: str, group: list[re.Match[str]], options: Collection[str], sentences: Sentences, floor: int
+    text: str,
+    low: str,
+    group: list[re.Match[str]],
+    options: Collection[str],
+    sentences: Sentences,
+    floor: int,
 ) -> Mention:
     letters = tuple(dict.fromkeys(match.group().upper() for match in group))
     start, end = group[0].start(), group[-1].end()

@@ -5,35 +5,44 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from omnieval.parsing.words import NEGATION, NO_NEGATION, SUPPOSED
+from omnieval.parsing.doubt_words import NEGATION, NO_NEGATION, SUPPOSED
 
 _WORD = re.compile(r"[^\W_]+")
 _ARTICLES = frozenset({"a", "an", "the"})
 _UNSURE = re.compile(
-    rf"{NEGATION}|{SUPPOSED}|\b(?:unable|unsure|unclear|unknown|absent|missing|lacks?|without|rather|would)\b|不确定|もし",
+    rf"{NEGATION}|{SUPPOSED}|\b(?:unable|unsure|unclear|unknown|absent|missing|lacks?|without|rather"
+    rf"|would)\b|不确定|もし",
     re.IGNORECASE,
 )
 _NO_NEGATION = re.compile(NO_NEGATION, re.IGNORECASE)
 # What a writer says of himself and not of the question: `I'm happy to help`, `No, I can't determine this`.
 _OF_ONESELF = re.compile(
-    r"\b(?:i['’]?\s?a?m|i\s+would\s+be|i['’]d\s+be|we['’]re|what\s+an?)\s+(?:\w+ly\s+|so\s+|very\s+|not\s+)?\w+",
+    r"\b(?:i['’]?\s?a?m|i\s+would\s+be|i['’]d\s+be|we['’]re|what\s+an?)\s+(?:\w+ly\s+|so\s+|very\s+"
+    r"|not\s+)?\w+",
     re.IGNORECASE,
 )
 _NO_ANSWER = re.compile(
-    r"(?:can(?:no|['’])?t|cannot|unable\s+to|not\s+able\s+to|impossible\s+to|difficult\s+to|hard\s+to|don['’]t|do\s+not|didn['’]t)\s+(?:\w+ly\s+)?"
-    r"(?:determine|tell|say|answer|know|assist|help|identify|confirm|be\s+(?:sure|certain|determined)|view|watch|access|receive|process|have\s+(?:enough|access|the))"
+    r"(?:can(?:no|['’])?t|cannot|unable\s+to|not\s+able\s+to|impossible\s+to|difficult\s+to|hard\s+to"
+    r"|don['’]t|do\s+not|didn['’]t)\s+(?:\w+ly\s+)?"
+    r"(?:determine|tell|say|answer|know|assist|help|identify|confirm|be\s+(?:sure|certain|determined)|view"
+    r"|watch|access|receive|process|have\s+(?:enough|access|the))"
     r"|(?:can(?:no|['’])?t|cannot)\s+(?:see|hear)\s+(?:the|any|your)\s+(?:video|audio|clip|file)"
-    r"|\bsorry\b|\bi\s+understand\b|\bi\s+have\s+no\b|\bi\s+can(?:no|['’])t\s*(?:[.!]|$)|\blet\s+me\b(?!\s+know)|\bplease\b|\bhelp\b|\b(?:no|not)\s+(?:idea|sure|clear|certain|enough)\b|\?|无法|不能确定|不知道|不确定|わかりません|모르",
+    r"|\bsorry\b|\bi\s+understand\b|\bi\s+have\s+no\b|\bi\s+can(?:no|['’])t\s*(?:[.!]|$)"
+    r"|\blet\s+me\b(?!\s+know)|\bplease\b|\bhelp\b|\b(?:no|not)\s+(?:idea|sure|clear|certain|enough)\b|\?"
+    r"|无法|不能确定|不知道|不确定|わかりません|모르",
     re.IGNORECASE,
 )
 _ASKS_FOR = re.compile(
-    r"\b(?:please|could\s+you|can\s+you)\s+(?:\w+\s+)?(?:share|upload|provide|send|give|paste|describe)|\blet\s+me\s+(?:watch|see|check|listen|look|take)\b|\bsend\s+me\b",
+    r"\b(?:please|could\s+you|can\s+you)\s+(?:\w+\s+)?(?:share|upload|provide|send|give|paste|describe)"
+    r"|\blet\s+me\s+(?:watch|see|check|listen|look|take)\b|\bsend\s+me\b",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"[,;.!。，；！\n]|\bbut\b|而是")
 # What may stand before an option's text when the reply is nothing else.
 _INTRODUCTION = re.compile(
-    r"^\W*(?:(?:the|my|final|correct|right|best|answer|option|choice|is|it|that|would|be|should|答案|正确|是|为|选)\b\W*)+",
+    r"^\W*(?:(?:the|my|final|correct|right|best|answer|option|choice|is|it|that|would|be|should|答案|正确|是"
+    r"|为"
+    r"|选)\b\W*)+",
     re.IGNORECASE,
 )
 _LONGEST_REPLY = 600

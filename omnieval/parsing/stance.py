@@ -7,38 +7,28 @@ for it or lay it in another's mouth; those next to it choose it (`the answer is`
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from typing import Literal
 
-from omnieval.parsing.letters import DECLARED, LETTER, REASON_AFTER
-from omnieval.parsing.words import (
-    ADVERB,
-    BREAK,
-    CHOOSES,
-    CONCLUDES,
+from omnieval.parsing.context import ANY_BREAK, Context
+from omnieval.parsing.doubt_words import (
     EXAMPLE,
-    GLUE,
-    MARKS,
     NEGATION,
     NEGATION_AT_END,
     NO_CONDITION,
     NO_NEGATION,
-    OPTION,
     OTHER_ANSWER,
     OTHERS,
-    POINTS,
     QUESTION_START,
     REPORTS,
     SAYS,
-    SOFT_BREAK,
     SUPPOSED,
     SUPPOSED_FIRST,
     WRITER,
-    words,
 )
+from omnieval.parsing.letters import DECLARED, LETTER, REASON_AFTER
+from omnieval.parsing.words import ADVERB, CHOOSES, CONCLUDES, GLUE, MARKS, OPTION, POINTS, words
 
 Stance = Literal["chosen", "rejected", "named", "supposed"]
 # How much a choice weighs: a weaker one does not replace a stronger one.
@@ -55,31 +45,40 @@ class Judgement:
     weight: int = 0
 
 
-_SENTENCE_END = re.compile(
-    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bans)(?<!\bmr)(?<!\bdr)\.(?=[\s*\"'”’)\]]|$)|[!?。！？؟।\n]"
-)
-_BREAK = re.compile(BREAK)
-_ANY_BREAK = re.compile(rf"{BREAK}|{SOFT_BREAK}")
 _NEGATION = re.compile(NEGATION)
 _NO_NEGATION = re.compile(NO_NEGATION)
 _NEGATION_AT_END = re.compile(NEGATION_AT_END)
 _SUPPOSED = re.compile(SUPPOSED)
 _SUPPOSED_FIRST = re.compile(rf"(?:\A|[,;:¿(]\s?)[\s\"'*_]*{SUPPOSED_FIRST}")
-_GIVES_REASON = re.compile(words({"en": r"since|because|as", "es": "porque", "fr": "car", "de": "weil|denn"}) + r"\Z")
+_GIVES_REASON = re.compile(
+    words({"en": r"since|because|as", "es": "porque", "fr": "car", "de": "weil|denn"}) + r"\Z"
+)
 # What is asked for, in words of its own: `the sound that is heard first is B`, `what the man does next is C`.
 _IDENTIFIED = re.compile(
-    r"(?<![a-z])(?:what|the\s+(?:\w+\b[^,;:]*?\b)?(?:that|which|who|not|never|first|last|next|most|least|only|left|remaining|missing|\w+ed|heard|shown|seen))\b[^;:]*?"
+    r"(?<![a-z])(?:what|the\s+(?:\w+\b[^,;:]*?\b)?(?:that|which|who|not|never|first|last|next|most|least"
+    r"|only|left|remaining|missing|\w+ed|heard|shown|seen))\b[^;:]*?"
     rf"\b(?:is|are|was)(?:{GLUE}|{ADVERB}|{OPTION})*+\Z",
 )
 # `The cause is C`, where it is no grade, note or other thing that letters name.
 _NOUN_IS = re.compile(
     r"(?:\A|[,;:]\s)\W*(?:the|this|his|her|its)\s+(?:[\w'’-]+\s+){0,6}"
-    r"(?!(?:type|grade|key|letter|note|chord|size|level|class|mark|score|name|initial|blood|rating|drive|team|group|others?|vitamin|word|sign|label)s?\b)[\w'’-]+\s+"
+    r"(?!(?:type|grade|key|letter|note|chord|size|level|class|mark|score|name|initial|blood|rating|drive"
+    r"|team|group|others?|distractor|password|code|winner|floor|gate|room|seat|platform|door|vitamin|word"
+    r"|sign|label)s?\b)[\w'’-]+\s+"
     rf"(?:is|was)(?:{GLUE}|{ADVERB}|{OPTION})*+\Z"
 )
 _HEDGE = re.compile(
-    words({"en": r"maybe|perhaps|possibly|might|could|may", "es": r"quizás?|podría", "fr": r"peut-être|pourrait", "de": r"vielleicht|könnte",
-           "ru": r"может|возможно"}, {"zh": r"可能|也许|或许", "ja": r"かもしれ", "ko": r"수도"}) + r"[^,;，；]{0,25}\Z",
+    words(
+        {
+            "en": r"maybe|perhaps|possibly|might|could|may",
+            "es": r"quizás?|podría",
+            "fr": r"peut-être|pourrait",
+            "de": r"vielleicht|könnte",
+            "ru": r"может|возможно",
+        },
+        {"zh": r"可能|也许|或许", "ja": r"かもしれ", "ko": r"수도"},
+    )
+    + r"[^,;，；]{0,25}\Z",
 )
 _COMPARED = re.compile(r"(?:比|比起|相比|较之)\s*(?:选项)?\s*\Z")
 _NO_CONDITION = re.compile(rf"[\s,，]*(?:{NO_CONDITION})")
@@ -88,154 +87,158 @@ _QUESTION = re.compile(rf"[\W_]*(?:(?:so|and|but|now|ok|okay|wait|hmm)[\s,]+)?{Q
 _ASKS_AT_END = re.compile(r"(?:吗|嗎|呢|か)[\s?？。！!\"'”’)]*\Z|(?:습니까|인가요|일까요|할까요)[\s?？。]*\Z")
 _OTHERS_SAY = re.compile(rf"{OTHERS}[^,;，]{{0,60}}?{SAYS}")
 _THEIR_ANSWER = re.compile(
-    rf"(?:{OTHERS}(?:['’]s|['’])|(?<![a-z])(?:his|her|their|whose))\s+(?:\w+\s+)?(?:answer|choice|guess|pick|response)"
+    rf"(?:{OTHERS}(?:['’]s|['’])|(?<![a-z])(?:his|her|their|whose))\s+(?:\w+\s+)?(?:answer|choice|guess"
+    rf"|pick|response)"
 )
 # `B, she says`, in languages whose verb comes last.
-_SAID_AFTER = re.compile(r"[,.!]?\s*[\"”'’]\s*,?\s*(?:says|said|shouts|shouted|replies|replied|asks|asked|yells|exclaims|he\s|she\s)|と(?:言(?!え)|述べ|話し|叫|答え|主張)|[라다]고\s*(?:말|했|주장|외|대답)")
-_EXCEPT = re.compile(rf"(?:(?<![a-z])(?:except(?:\s+for)?|but|other\s+than|apart\s+from|besides)|除了?|以外)(?:{MARKS}|{OPTION})*\Z")
-_ALL_WRONG = re.compile(r"(?:are|is|can\s+be)\s+(?:all\s+)?(?:wrong|incorrect|false|ruled\s+out|eliminated|contradicted|not\s+\w+)|(?:都|均|全)(?:不|错|是错)")
+_SAID_AFTER = re.compile(
+    r"[,.!]?\s*[\"”'’]\s*,?\s*(?:says|said|shouts|shouted|replies|replied|asks|asked|yells|exclaims|he\s"
+    r"|she\s)|と(?:言(?!え)|述べ|話し|叫|答え|主張)|[라다]고\s*(?:말|했|주장|외|대답)"
+)
+_EXCEPT = re.compile(
+    rf"(?:(?<![a-z])(?:except(?:\s+for)?|but|other\s+than|apart\s+from|besides)|除了?|以外)(?:{MARKS}"
+    rf"|{OPTION})*\Z"
+)
+_ALL_WRONG = re.compile(
+    r"(?:are|is|can\s+be)\s+(?:all\s+)?(?:wrong|incorrect|false|ruled\s+out|eliminated|contradicted"
+    r"|not\s+\w+)|(?:都|均|全)(?:不|错|是错)"
+)
 _REPORTED = re.compile(
-    rf"{REPORTS}(?:\s+(?:that|us|him|her|them|me|que|dass))*\s*[:,]?\s*[\"“'«]?\s*(?:(?:the|la|el|die|my)\s+)?(?:(?:correct|right|final|best)\s+)*"
-    rf"(?:(?:it\s+is|it['’]s|that['’]s|答案|正确|是|选|为|应该)\s*)*(?:(?:answer|option|choice|respuesta|réponse|antwort)\s*(?::|is|must\s+be|es|est|ist)\s*)?(?:{MARKS}|{OPTION})*\Z"
+    rf"{REPORTS}(?:\s+(?:that|us|him|her|them|me|que|dass))*\s*[:,]?\s*[\"“'«]?\s*(?:(?:the|la|el|die"
+    rf"|my)\s+)?(?:(?:correct|right|final|best)\s+)*"
+    rf"(?:(?:it\s+is|it['’]s|that['’]s|答案|正确|是|选|为|应该)\s*)*(?:(?:answer|option|choice|respuesta"
+    rf"|réponse"
+    rf"|antwort)\s*(?::|is|must\s+be|es|est|ist)\s*)?(?:{MARKS}|{OPTION})*\Z"
 )
 _WRITER = re.compile(WRITER)
 # A noun that the denied thing is: `the sound that is not heard is B`, `没有提到的是B`.
+_WHICH = words(
+    {
+        "en": r"what|that|which|who|one|ones|event|object|item|thing|sound|option|statement|not",
+        "es": "que",
+        "fr": "qui|que",
+        "de": "die|der|das",
+    }
+)
 _RELATIVE = re.compile(
-    rf"{words({'en': r'what|that|which|who|one|ones|event|object|item|thing|sound|option|statement|not', 'es': 'que', 'fr': 'qui|que', 'de': 'die|der|das'})}"
-    rf"[^,;:]*?{NEGATION}[^,;:]*?(?:(?<=\s)(?:is|are|was|would\s+be|must\s+be|es|est|ist)(?![a-z]))(?:{GLUE}|{OPTION}|(?:the|la|le|die|therefore|thus|clearly|definitely|likely)(?![a-z]))*+\Z"
+    rf"{_WHICH}"
+    rf"[^,;:]*?{NEGATION}[^,;:]*?(?:(?<=\s)(?:is|are|was|would\s+be|must\s+be|es|est"
+    rf"|ist)(?![a-z]))(?:{GLUE}|{OPTION}|(?:the|la|le|die|therefore|thus|clearly|definitely"
+    rf"|likely)(?![a-z]))*+\Z"
     rf"|[没沒未][^不错]*的[^，。]{{0,6}}?[是为]\s*(?:选项|選項)?\s*\Z",
 )
-_NEGATED_CLAIM = re.compile(r"(?<![a-z])(?:think|believe|feel|clear|sure|certain|convinced|confirm|say|evidence|indication|sign|mean|doubt|proof|reason|means)\b")
 _BY_VERB = re.compile(
-    rf"{CHOOSES}(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|be|also|with|was|were|here|would|should|must|la|el|le|die|que|dass|que\s+sea|es)(?![a-z]))*+\Z"
+    rf"{CHOOSES}(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|be|also|with|was|were|here|would|should|must"
+    rf"|la|el|le|die|que|dass|que\s+sea|es)(?![a-z]))*+\Z"
 )
 _BY_EVIDENCE = re.compile(rf"{POINTS}(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|answer)(?![a-z]))*+\Z")
 _CONCLUDED = re.compile(
-    rf"{CONCLUDES}(?:{GLUE}|{ADVERB}|{OPTION}|(?:it['’]?s|it\s+is|it|is|must|be|应|选|選|是|选择|c['’]est|es|ist|è|é)(?![a-z]))*+\Z"
+    rf"{CONCLUDES}(?:{GLUE}|{ADVERB}|{OPTION}|(?:it['’]?s|it\s+is|it|is|must|be|应|选|選|是|选择|c['’]est|es"
+    rf"|ist"
+    rf"|è|é)(?![a-z]))*+\Z"
 )
 _IS = (
     r"(?:is|are|was|were|seems?|appears?|looks?|sounds?|would\s+be|must\s+be|should\s+be|might\s+be|will\s+be"
     r"|could\s+be|has\s+to\s+be|remains|['’]s)"
 )
-_DEGREE = r"(?:(?:\w+ly|also|just|not\s+only|quite|very|indeed|even|still|most|more|the|a|an|my|our|to\s+be|to|both|all|only|overall|single)\s+)*+"
+_DEGREE = (
+    r"(?:(?:\w+ly|also|just|not\s+only|quite|very|indeed|even|still|most|more|the|a|an|my|our"
+    r"|to\s+be|to|both|all|only|overall|single)\s+)*+"
+)
 _BE = words(
     {
-        "romance": r"(?:es|est|è|é|parece|seems|semble|sarebbe|sería|seria)(?:\s+(?:la|le|el|a|o|il|l['’]))?(?:\s+(?:opción|option|réponse|opção|risposta|respuesta|resposta|más|mais|plus|più))?",
+        "romance": r"(?:es|est|è|é|parece|seems|semble|sarebbe|sería|seria)(?:\s+(?:la|le|el|a|o|il"
+        r"|l['’]))?(?:\s+(?:opción|option|réponse|opção|risposta|respuesta|resposta|más|mais|plus|più))?",
         "de": r"(?:ist|wäre|scheint)(?:\s+(?:die|der|das))?",
         "slavic": r"(?:—|это|является|jest|je)",
         "asian": r"(?:là|adalah|merupakan)(?:\s+(?:jawaban|đáp án|câu trả lời|pilihan))?(?:\s+yang)?",
     }
 )
 _CALLED_RIGHT = re.compile(
-    rf"(?:选项|選項|项|項|选択肢|번)?{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:correct|right|true|answer|best(?=\s+(?:answer|option|choice|fit|match))|choice|option(?!s)|pick|winner|one|final|chosen|selected)(?![a-z])"
-    rf"|\s+(?:the|my|our)\s+(?:(?:most|more)\s+\w+|best|correct|right|only|obvious|likely|likeliest)\s+(?:\w+\s+)?(?:answer|choice|option|one|match|fit)(?![a-z])|\s+(?:alone\s+|only\s+)?(?:remains|is\s+left)(?=\s*(?:[.!,;]|\Z))|\s+(?:is|does)(?=\s*(?:[.!]|\Z))|gets\s+my\s+(?:vote|pick)|it\s+is(?![a-z])|final\s+answer|is\s+(?:the|my|our)\s+(?:\w+\s+){{0,2}}(?:answer|choice|option|pick|guess|selection|conclusion)"
-    rf"|[:：,，–—-]\s*{MARKS}*(?:yes|correct|true|right|对|正确|是)(?![a-z])|[?？]\s*(?:yes|correct|right)(?![a-z])"
+    rf"(?:选项|選項|项|項|选択肢|번)?{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:correct|right|true"
+    rf"|answer"
+    rf"|best(?=\s+(?:answer|option|choice|fit|match))|choice|option(?!s)|pick|winner|one|final|chosen"
+    rf"|selected)(?![a-z])"
+    rf"|\s+(?:the|my|our)\s+(?:(?:most|more)\s+\w+|best|correct|right|only|obvious|likely"
+    rf"|likeliest)\s+(?:\w+\s+)?(?:answer|choice|option|one|match|fit)(?![a-z])|\s+(?:alone\s+"
+    rf"|only\s+)?(?:remains|is\s+left)(?=\s*(?:[.!,;]|\Z))|\s+(?:is|does)(?=\s*(?:[.!]|\Z))"
+    rf"|gets\s+my\s+(?:vote|pick)|it\s+is(?![a-z])|final\s+answer|is\s+(?:the|my"
+    rf"|our)\s+(?:\w+\s+){{0,2}}(?:answer|choice|option|pick|guess|selection|conclusion)"
+    rf"|[:：,，–—-]\s*{MARKS}*(?:yes|correct|true|right|对|正确|是)(?![a-z])|[?？]\s*(?:yes|correct"
+    rf"|right)(?![a-z])"
     rf"|[:：]?{MARKS}*[✓✔✅☑√]|\s*(?:<-+|<=+|←|⬅|👈)(?!\s*(?:wrong|incorrect|distractor|no\b))"
     rf"|(?:选项|選項|项|項)?(?:才|就|显然|应该)?(?:是|为|為)?(?:正确|正確|对的|對的|对|對|答案|正解)"
-    rf"|\s*(?:が|は|のほうが|の方が)(?:最も|一番|唯一)?(?:正解|正しい|答え|正答|適切|妥当|適当|適して|合って|合致|当てはま)|\s*(?:を選|を選択|だと思|と思|と考え)"
-    rf"|(?:번)?\s*(?:이|가|은|는)\s*(?:가장\s*|더\s*|제일\s*)?(?:정답|맞|옳|적절|적합|답|올바)|\s*(?:를|을)\s*(?:선택|고르|택)|(?:라|이라)고\s*(?:생각|봅)|(?:번)?\s*(?:입니다|이에요|예요|이다|인\s*것\s*같|일\s*것)|です|でしょう|だろう|だと思"
-    rf"|\s*{_BE}\s*(?:correct[aeo]?|bonne|juste|exacte?|richtig\w*|korrekt\w*|certa|giust[ao]|corrett[ao]|respuesta|réponse|antwort|resposta|risposta|верн\w+|правильн\w+|poprawn\w+|správn\w+|benar|tepat|đúng|đáp án)"
-    rf"|\s+(?:верн\w+|правильн\w+|подходит|richtig|korrekt|juste|wählen|nehmen|sagen|doğru|đúng|benar|सही|صحيح(?:ة)?|هي الصحيحة|ถูกต้อง|στη|είναι\s+η?\s*σωστή))",
+    rf"|\s*(?:が|は|のほうが|の方が)(?:最も|一番|唯一)?(?:正解|正しい|答え|正答|適切|妥当|適当|適して|合って"
+    rf"|合致|当てはま)|\s*(?:を選|を選択|だと思|と思|と考え)"
+    rf"|(?:번)?\s*(?:이|가|은|는)\s*(?:가장\s*|더\s*|제일\s*)?(?:정답|맞|옳|적절|적합|답|올바)|\s*(?:를"
+    rf"|을)\s*(?:선택|고르|택)|(?:라"
+    rf"|이라)고\s*(?:생각|봅)|(?:번)?\s*(?:입니다|이에요|예요|이다|인\s*것\s*같|일\s*것)|です|でしょう"
+    rf"|だろう|だと思"
+    rf"|\s*{_BE}\s*(?:correct[aeo]?|bonne|juste|exacte?|beste\w*|mejor|meilleure|migliore|melhor|лучш\w+"
+    rf"|richtig\w*|korrekt\w*|certa|giust[ao]|corrett[ao]|respuesta|réponse|antwort|resposta|risposta"
+    rf"|верн\w+|правильн\w+|poprawn\w+|správn\w+|benar|tepat|đúng|đáp án)"
+    rf"|\s+(?:верн\w+|правильн\w+|подходит|richtig|korrekt|juste|wählen|nehmen|sagen|doğru|đúng|benar|सही"
+    rf"|صحيح(?:ة)?|هي الصحيحة|ถูกต้อง|στη|είναι\s+η?\s*σωστή))",
 )
 _FAVOURED = re.compile(
-    rf"{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:best|likely|likeliest|plausible|accurate|appropriate|suitable|reason|cause|explanation|valid|supported"
-    rf"|better|closest|good|reasonable|logical|consistent|fitting|fit|match|safest|strongest)(?![a-z])|{_IS}\s+(?:what|where|how)(?![a-z])"
+    rf"{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:best|likely|likeliest|plausible|accurate"
+    rf"|appropriate|suitable|reason|cause|explanation|valid|supported"
+    rf"|better|closest|good|reasonable|logical|consistent|fitting|fit|match|safest|strongest)(?![a-z])"
+    rf"|{_IS}\s+(?:what|where|how)(?![a-z])"
     rf"|fits?\s+(?:best|better|the|perfectly|well)|match(?:es)?\s+(?:best|the|what|this|perfectly|exactly)"
-    rf"|(?:best|correctly|accurately|perfectly|clearly|most\s+\w+)\s+(?!not)\w+|makes\s+(?:the\s+most\s+)?sense|works\s+best|(?:fits|matches|applies|works|holds)(?=\s*(?:[.!,;]|\Z))|aligns?\s+(?:best\s+)?with|stands\s+out"
+    rf"|(?:best|correctly|accurately|perfectly|clearly|most\s+\w+)\s+(?!not)\w+"
+    rf"|makes\s+(?:the\s+most\s+)?sense|works\s+best|(?:fits|matches|applies|works|holds)(?=\s*(?:[.!,;]"
+    rf"|\Z))|aligns?\s+(?:best\s+)?with|stands\s+out"
     rf"|corresponds\s+(?:best\s+)?to|is\s+confirmed|can\s+be\s+confirmed|seems\s+right"
     rf"|(?:选项|選項|项|項)?(?:比[a-j]|最|更|较)?(?:最合适|合适|最符合|符合|贴切|准确|最佳|更|合理))",
 )
 _CALLED_WRONG = re.compile(
-    rf"(?![,，]\s*\w+n['’]t\s+it\b){MARKS}*[,，]?\s*(?:(?:{_IS}|can|could|does|do|did|would|has|have|must|should|will)\s+(?:\w+\s+){{0,2}}?(?:not(?!\s+only)|wrong|incorrect|false"
-    rf"|unlikely|impossible|implausible|excluded|ruled\s+out|eliminated|discarded|dismissed|rejected|invalid|irrelevant|inaccurate|no|out|less|doubtful"
+    rf"(?![,，]\s*\w+n['’]t\s+it\b){MARKS}*[,，]?\s*(?:(?:{_IS}|can|could|does|do|did|would|has|have|must"
+    rf"|should|will)\s+(?:\w+\s+){{0,2}}?(?:not(?!\s+only)|wrong|incorrect|false"
+    rf"|unlikely|impossible|implausible|excluded|ruled\s+out|eliminated|discarded|dismissed|rejected"
+    rf"|invalid|irrelevant|inaccurate|no|out|less|doubtful"
     rf"|incompatible|inconsistent|unsupported|contradicted|unrelated|a\s+distractor|never)(?![a-z])"
-    rf"|(?:is|does|was|are|do|would|could|did|has|have|wo|ca|must|should)n['’]t(?![a-z])|cannot(?![a-z])|contradicts|fails(?![a-z])"
-    rf"|[:：–—-]\s*{MARKS}*(?:no|not|wrong|incorrect|false|错|错误|不对)(?![a-z])|\s+(?:no|wrong|incorrect|false)(?=\s*(?:[.,;\n]|$|[b-j]\)))"
-    rf"|[,，]\s*{MARKS}*(?:no|wrong|incorrect|false)(?=\s*(?:[.,;\n]|$))|[?？]\s*(?:no|nope|wrong|incorrect)(?![a-z])|[:：]?{MARKS}*[✗✘❌×]"
-    rf"|(?:选项|選項|项|項)?(?:则|也|都|均|是|为|為|并|肯定|明显|显然)?(?:干扰|迷惑|不(?!选|選|是[a-z]|如选)|错|錯|有误|排除|没|沒|无关|無關|可以排除|可排除|被排除)|は(?:誤|違|不|間違)|は正しくない|(?:が|は)?ではな|じゃな|より(?!も?良)"
+    rf"|(?:is|does|was|are|do|would|could|did|has|have|wo|ca|must|should)n['’]t(?![a-z])|cannot(?![a-z])"
+    rf"|contradicts|fails(?![a-z])"
+    rf"|[:：–—-]\s*{MARKS}*(?:no|not|wrong|incorrect|false|错|错误|不对)(?![a-z])|\s+(?:no|wrong|incorrect"
+    rf"|false)(?=\s*(?:[.,;\n]|$|[b-j]\)))"
+    rf"|[,，]\s*{MARKS}*(?:no|wrong|incorrect|false)(?=\s*(?:[.,;\n]|$))|[?？]\s*(?:no|nope|wrong"
+    rf"|incorrect)(?![a-z])|[:：]?{MARKS}*[✗✘❌×]"
+    rf"|(?:选项|選項|项|項)?(?:则|也|都|均|是|为|為|并|肯定|明显|显然)?(?:干扰|迷惑|不(?!选|選|是[a-z]|如选)"
+    rf"|错|錯|有误|排除|没(?!错)|沒|无关|無關"
+    rf"|可以排除|可排除|被排除)|は(?:誤|違|不|間違)|は正しくない|(?:が|は)?ではな|じゃな|より(?!も?良)"
     rf"|\s*(?:가|이|는|은|도)?\s*아[니닙닌]|(?:で)?もな[いく]|\s*(?:은|는)\s*틀|보다"
-    rf"|\s+n['’](?:est)\s+pas|\s+no\s+(?:es|puede|parece)|\s+não\s+(?:é|pode)|\s+non\s+(?:è|può)|\s+(?:es|est|ist|è|é)\s+(?:incorrect\w*|fausse?|falsch|falsa|errada|sbagliat\w*|nicht|wrong|pas)"
-    rf"|\s+(?:не(?:верн\w+|правильн\w+)?|salah|sai|yanlış|değil|bukan|tidak|गलत|नहीं|خاطئ\w*|ليس\w*|nie\s+jest|není))",
+    rf"|\s+n['’](?:est)\s+pas|\s+no\s+(?:es|puede|parece)|\s+não\s+(?:é|pode)|\s+non\s+(?:è|può)|\s+(?:es"
+    rf"|est|ist|è|é)\s+(?:incorrect\w*|fausse?|falsch|falsa|errada|sbagliat\w*|nicht|wrong|pas)"
+    rf"|\s+(?:не(?:верн\w+|правильн\w+)?|salah|sai|yanlış|değil|bukan|tidak|गलत|नहीं|خاطئ\w*|ليس\w*"
+    rf"|nie\s+jest|není))",
 )
 _BUT_IT_IS_NOT = re.compile(
-    r"[^.!?\n。]{0,60}?(?:\b(?:but|however|although|though)\b[^.!?\n]{0,12}?\b(?:is\s+not|isn['’]t|is\s+wrong|is\s+incorrect|is\s+actually\s+(?:wrong|incorrect|false)|not)\b(?!\s+(?:[a-j]\b|because|mentioned|stated|explicit))"
+    r"[^.!?\n。]{0,60}?(?:\b(?:but|however|although|though)\b[^.!?\n]{0,12}?\b(?:is\s+not|isn['’]t"
+    r"|is\s+wrong|is\s+incorrect|is\s+actually\s+(?:wrong|incorrect|false)|not)\b(?!\s+(?:[a-j]\b|because"
+    r"|mentioned|stated|explicit))"
     r"|[但][^，。]{0,6}?(?:不对|错|不是|不正确))",
 )
-_RANGE_AFTER = re.compile(rf"{MARKS}*(?:(?:to|through|thru|bis|à|a)\s|[-–~〜]|至|到|から){MARKS}*[b-j](?![a-z])")
-_CUT_AFTER = re.compile(rf"{MARKS}*,?\s*(?:or|and|oder|ou|und|或|或者|还是|和|または|또는|o|y|et|или)[\s.…]*(?:possibly|perhaps|maybe)?[\s.…]*\Z")
+_RANGE_AFTER = re.compile(
+    rf"{MARKS}*(?:(?:to|through|thru|bis|à|a)\s|[-–~〜]|至|到|から){MARKS}*[b-j](?![a-z])"
+)
+_CUT_AFTER = re.compile(
+    rf"{MARKS}*,?\s*(?:or|and|oder|ou|und|或|或者|还是|和|または|또는|o|y|et|или)[\s.…]*(?:possibly|perhaps"
+    rf"|maybe)?[\s.…]*\Z"
+)
 _SHARE_AFTER = re.compile(rf"{MARKS}*\s*[:=]?\s*(?:\d+(?:\.\d+)?\s*[%％]|[01]?\.\d+)")
 _HEDGED = re.compile(rf"(?:either|between|entre|zwischen|both)(?:{MARKS}|{OPTION})*+\Z")
 _LOOKED_AT = re.compile(
-    rf"(?<![a-z])(?:(?:consider|check|checking|look(?:ing)?\s+at|examin(?:e|ing)|evaluat(?:e|ing)|analy[sz](?:e|ing)"
-    rf"|compar(?:e|ing)|regarding|about|starting\s+with|review|reviewing|for|in|as\s+for|from|to|with|of|between|versus|vs)"
+    rf"(?<![a-z])(?:(?:consider|check|checking|look(?:ing)?\s+at|examin(?:e|ing)|evaluat(?:e|ing)"
+    rf"|analy[sz](?:e|ing)"
+    rf"|compar(?:e|ing)|regarding|about|starting\s+with|review|reviewing|for|in|as\s+for|from|to|with|of"
+    rf"|between|versus|vs)"
     rf"(?:{MARKS}|(?:option|choice|options|choices|the|answer|[,:])(?![a-z]))*)\Z",
 )
 _OTHER_KEY = re.compile(rf"{OTHER_ANSWER}[\s_\"'*:-]*(?:[a-z]+[\s_]+)?\Z")
 _OTHER_IN_KEY = re.compile(rf"{OTHER_ANSWER}")
 _SMALL_WORD = re.compile(r"[^\S\n]+[a-zà-ÿа-яα-ω]|[描说講讲指提涉的]")
 _KEY_ALONE = re.compile(rf"{OPTION}{MARKS}*\Z")
-
-
-class Sentences:
-    """Where the sentences of a text begin and end."""
-
-    def __init__(self, text: str) -> None:
-        self._ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-        self._length = len(text)
-
-    def around(self, position: int) -> tuple[int, int]:
-        """Begin and end of the sentence that holds a position; its mark belongs to it."""
-        at = bisect_right(self._ends, position)
-        begin = self._ends[at - 1] if at else 0
-        return begin, self._ends[at] if at < len(self._ends) else self._length
-
-
-@dataclass(frozen=True)
-class Context:
-    """A letter (or several at once) in its sentence, in small letters. floor: where what was said of the letter before ends."""
-
-    text: str
-    start: int
-    end: int
-    sentence: tuple[int, int]
-    floor: int
-    clause_ends: bool
-
-    @cached_property
-    def near(self) -> str:
-        """What stands before the letter, across lines."""
-        return self.text[max(0, self.start - 100) : self.start]
-
-    @cached_property
-    def after(self) -> str:
-        return self.text[self.end : self.end + 100]
-
-    @cached_property
-    def before(self) -> str:
-        """The sentence up to the letter."""
-        return self.text[max(self.sentence[0], self.floor, self.start - 160) : self.start]
-
-    @cached_property
-    def rest(self) -> str:
-        """The sentence from the letter on."""
-        return self.text[self.end : min(self.sentence[1], self.end + 120)]
-
-    @cached_property
-    def clause(self) -> str:
-        """The letter's own clause up to it."""
-        return _after_last(_ANY_BREAK, self.before)
-
-    @cached_property
-    def main(self) -> str:
-        """The sentence up to the letter, after its last `but`, `so` or the like."""
-        return _after_last(_BREAK, self.before)
-
-
-def _after_last(pattern: re.Pattern[str], text: str) -> str:
-    last = 0
-    for match in pattern.finditer(text):
-        last = match.end()
-    return text[last:]
 
 
 def judge(context: Context) -> Judgement:
@@ -256,7 +259,7 @@ def _denied_at_end(context: Context) -> bool:
     rest = context.rest
     following = LETTER.search(rest)
     clause = rest[: following.start()] if following else rest
-    broken = _ANY_BREAK.search(clause)
+    broken = ANY_BREAK.search(clause)
     return _NEGATION_AT_END.search(clause[: broken.start()] if broken else clause) is not None
 
 
@@ -264,7 +267,11 @@ def _negated(context: Context) -> bool:
     """Whether the letter's clause denies it: `not`, `I doubt that the answer is`, `no evidence supports`."""
     clause = _NO_NEGATION.sub(" ", context.clause)
     label, colon, said = clause.rpartition(":") if ":" in clause else clause.rpartition("：")
-    if colon and (len(label) > 30 or label.strip() in ("no", "nope", "non", "nein", "нет") or label.strip().startswith("no ")):
+    if colon and (
+        len(label) > 30
+        or label.strip() in ("no", "nope", "non", "nein", "нет")
+        or label.strip().startswith("no ")
+    ):
         clause = said
     if _COMPARED.search(clause):
         return True
@@ -310,7 +317,7 @@ def _asked(context: Context) -> bool:
     if re.search(r",\s*(?:right|isn['’]t it|correct|no)\?\s*\Z", sentence):
         return False
     goes_on = context.text[context.sentence[1] :].strip(" \n?？*\"'")
-    return bool(goes_on) or _QUESTION.match(sentence) is not None or "¿" in sentence and len(sentence) > 8
+    return bool(goes_on) or _QUESTION.match(sentence) is not None or ("¿" in sentence and len(sentence) > 8)
 
 
 def _conditional(text: str) -> bool:
@@ -343,7 +350,9 @@ def _choice(context: Context) -> Judgement | None:
     if declared is not None and not _described(context) and not _explains(declared, context):
         if _is_another(context.near, declared):
             return Judgement("supposed", "another answer than the writer's")
-        if not _NEGATION.search(_NO_NEGATION.sub(" ", declared.group())) or _RELATIVE.search(declared.group()):
+        if not _NEGATION.search(_NO_NEGATION.sub(" ", declared.group())) or _RELATIVE.search(
+            declared.group()
+        ):
             return Judgement("chosen", "declared as the answer", DECLARATION)
     if _CALLED_RIGHT.match(context.after):
         return Judgement("chosen", "called right", CHOICE)
