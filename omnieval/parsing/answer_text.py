@@ -105,6 +105,11 @@ def answer_text(reply: str) -> AnswerText:
         for end in _REASONING_ENDS.finditer(reply):
             start = end.end()
         begin = _REASONING_BEGINS.search(reply, start)
+        if start and not reply[start:].strip():
+            first = _REASONING_BEGINS.search(reply)
+            start, begin = (
+                (0, first) if first is not None and reply[: first.start()].strip() else (start, begin)
+            )
     open_reasoning = begin is not None
     end_of_answer = begin.start() if begin is not None else len(reply)
     text, pieces = _shortened(reply, low, start, end_of_answer)

@@ -16,7 +16,7 @@ from omnieval.parsing.mentions import NO_SUCH_OPTION, Mention, mentions
 from omnieval.parsing.option_text import named_option
 from omnieval.parsing.parsed import ParsedLetter
 from omnieval.parsing.stance import CHOICE, HEDGED, HINT
-from omnieval.parsing.withdrawals import is_revised, withdrawals
+from omnieval.parsing.withdrawals import is_contradicted, is_revised, withdrawals
 
 _WORDS = re.compile(r"[^\W_]+")
 _VERDICT_MARK = re.compile(r"[✓✔✅☑✗✘❌×√]")
@@ -190,9 +190,8 @@ def _last_commitment(
 
 
 def _is_called_off(text: str, mention: Mention) -> bool:
-    return mention.reason == "called wrong" and is_revised(
-        text[max(0, mention.span[0] - 40) : mention.span[0]]
-    )
+    before = text[max(0, mention.span[0] - 40) : mention.span[0]]
+    return mention.reason == "called wrong" and is_contradicted(before)
 
 
 def _standing_alone(text: str, found: list[Mention]) -> list[Mention]:

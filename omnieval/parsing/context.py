@@ -10,9 +10,10 @@ from functools import cached_property
 from omnieval.parsing.doubt_words import BREAK, SOFT_BREAK
 
 _SENTENCE_END = re.compile(
-    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bans)(?<!\bmr)(?<!\bdr)\.(?=[\s*\"'”’)\]]|$)|[!?。！？؟।\n]"
+    r"\.(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bans\.)(?<!\bmr\.)(?<!\bdr\.)(?=[\s*\"'”’)\]]|$)|[!?。！？؟।\n]"
 )
 _BREAK = re.compile(BREAK)
+_SOFT_BREAK = re.compile(SOFT_BREAK)
 ANY_BREAK = re.compile(rf"{BREAK}|{SOFT_BREAK}")
 
 
@@ -66,7 +67,7 @@ class Context:
     @cached_property
     def clause(self) -> str:
         """The letter's own clause up to it."""
-        return _after_last(ANY_BREAK, self.before)
+        return _after_last(_SOFT_BREAK, self.main)
 
     @cached_property
     def main(self) -> str:

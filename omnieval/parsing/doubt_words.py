@@ -94,7 +94,8 @@ NEGATION_AT_END = words(
 )
 SUPPOSED = words(
     {
-        "en": r"if|whether|unless|supposing|in\s+case|(?:was|were)\s+(?:going|about|tempted)\s+to|almost"
+        "en": r"if|whether|unless|supposing|in\s+case|you\s+mean(?:t)?|(?:was|were)\s+(?:going|about"
+        r"|tempted)\s+to|almost"
         r"|nearly",
         "fr": r"s['’]il",
         "de": r"wenn|ob",

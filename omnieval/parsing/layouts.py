@@ -20,7 +20,7 @@ LABEL_LINE = re.compile(
     re.MULTILINE,
 )
 _I = re.IGNORECASE
-_RIGHT_MARK, _WRONG_MARK = "✓✔✅☑√", "✗✘❌×✕✖"
+_RIGHT_MARK, _WRONG_MARK = "✓✔✅☑√", "✗✘❌×✕✖≠"
 _MARKS = frozenset(_RIGHT_MARK + _WRONG_MARK)
 _RIGHT_WORD = (
     r"correct|right|yes|true|正确|正確|对|對|是|正解|はい|맞음|정답|верно|да|sí|oui|ja|richtig|correcta?|vrai"

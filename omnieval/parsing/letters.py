@@ -106,7 +106,8 @@ REASON_AFTER = re.compile(
     r"|\s+(?:потому|так\s+как|поскольку|لأن|क्योंकि)"
 )
 _BETWEEN = re.compile(
-    rf"{MARKS}*(?P<and>(?:,\s*)?(?:and/or|and|or|nor|&|/|\||y|o|et|ou|und|oder|noch|ni|né|nem|e|hay|atau"
+    rf"{MARKS}*(?:,\s*(?:perhaps|maybe|possibly|probably)\s*)?(?P<and>(?:,\s*)?(?:and/or|and|or|nor|&|/|\||y"
+    rf"|o|et|ou|und|oder|noch|ni|né|nem|e|hay|atau"
     rf"|dan|ve|veya|i|lub|ani|и|или|ни|أو|و|या|और|和|与|與|或|及|跟|to|through|thru|[-–~～]|至|到|还是|と"
     rf"|または|か|와|과|또는"
     rf"|도|或者|以及|でも|も)|[,，、]\s*(?:né|ni|nem|ни|ani|nor)|[,，、])"

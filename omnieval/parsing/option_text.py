@@ -27,7 +27,8 @@ _NO_ANSWER = re.compile(
     r"(?:determine|tell|say|answer|know|assist|help|identify|confirm|be\s+(?:sure|certain|determined)|view"
     r"|watch|access|receive|process|have\s+(?:enough|access|the))"
     r"|(?:can(?:no|['’])?t|cannot)\s+(?:see|hear)\s+(?:the|any|your)\s+(?:video|audio|clip|file)"
-    r"|\bsorry\b|\bi\s+understand\b|\bi\s+have\s+no\b|\bi\s+can(?:no|['’])t\s*(?:[.!]|$)"
+    r"|\bsorry\b|\bi\s+understand\b|\bi\s+have\s+no\b|\bquestion\b|\bi\s+(?:can(?:no|['’])t|am\s+not"
+    r"|don['’]t|do\s+not)\s+(?!hear|see|think|believe|notice)\w+|\bi\s+can(?:no|['’])t\s*(?:[.!]|$)"
     r"|\blet\s+me\b(?!\s+know)|\bplease\b|\bhelp\b|\b(?:no|not)\s+(?:idea|sure|clear|certain|enough)\b|\?"
     r"|无法|不能确定|不知道|不确定|わかりません|모르",
     re.IGNORECASE,
@@ -111,8 +112,13 @@ def _denied(text: str, words: list[str], option: str) -> bool:
 
 def _words(text: str) -> list[str]:
     """Its words, small, without articles; text without spaces between words is one word a run."""
-    words = [word.casefold() for word in _WORD.findall(text)]
-    return [word for word in words if word not in _ARTICLES] or words
+    words = _WORD.findall(text)
+    kept = [
+        word.casefold()
+        for i, word in enumerate(words)
+        if (i and word == "A") or word.casefold() not in _ARTICLES
+    ]
+    return kept or [word.casefold() for word in words]
 
 
 def _contains(words: list[str], part: list[str]) -> bool:

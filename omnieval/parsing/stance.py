@@ -167,7 +167,7 @@ _CALLED_RIGHT = re.compile(
     rf"|[:：,，–—-]\s*{MARKS}*(?:yes|correct|true|right|对|正确|是)(?![a-z])|[?？]\s*(?:yes|correct"
     rf"|right)(?![a-z])"
     rf"|[:：]?{MARKS}*[✓✔✅☑√]|\s*(?:<-+|<=+|←|⬅|👈)(?!\s*(?:wrong|incorrect|distractor|no\b))"
-    rf"|(?:选项|選項|项|項)?(?:才|就|显然|应该)?(?:是|为|為)?(?:正确|正確|对的|對的|对|對|答案|正解)"
+    rf"|(?:选项|選項|项|項)?(?:才|就|显然|应该)?(?:是|为|為)?(?:正确|正確|对的|對的|无疑|对|對|答案|正解)"
     rf"|\s*(?:が|は|のほうが|の方が)(?:最も|一番|唯一)?(?:正解|正しい|答え|正答|適切|妥当|適当|適して|合って"
     rf"|合致|当てはま)|\s*(?:を選|を選択|だと思|と思|と考え)"
     rf"|(?:번)?\s*(?:이|가|은|는)\s*(?:가장\s*|더\s*|제일\s*)?(?:정답|맞|옳|적절|적합|답|올바)|\s*(?:를"
@@ -210,7 +210,8 @@ _CALLED_WRONG = re.compile(
     rf"|\s*(?:가|이|는|은|도)?\s*아[니닙닌]|(?:で)?もな[いく]|\s*(?:은|는)\s*틀|보다"
     rf"|\s+n['’](?:est)\s+pas|\s+no\s+(?:es|puede|parece)|\s+não\s+(?:é|pode)|\s+non\s+(?:è|può)|\s+(?:es"
     rf"|est|ist|è|é)\s+(?:incorrect\w*|fausse?|falsch|falsa|errada|sbagliat\w*|nicht|wrong|pas)"
-    rf"|\s+(?:не(?:верн\w+|правильн\w+)?|salah|sai|yanlış|değil|bukan|tidak|गलत|नहीं|خاطئ\w*|ليس\w*"
+    rf"|\s+(?:(?:[—–-]\s*)?(?:это\s+)?не(?:верн\w+|правильн\w+)?|salah|sai|yanlış|değil|bukan|tidak|गलत|नहीं"
+    rf"|خاطئ\w*|ليس\w*"
     rf"|nie\s+jest|není))",
 )
 _BUT_IT_IS_NOT = re.compile(
@@ -285,7 +286,7 @@ def _negated(context: Context) -> bool:
 
 def _supposed(context: Context) -> str | None:
     """Why a letter is only looked at, or None."""
-    if _SHARE_AFTER.match(context.after):
+    if _SHARE_AFTER.match(context.after) and not _sole_share(context):
         return "given a probability"
     if _RANGE_AFTER.match(context.after) or _CUT_AFTER.match(context.after):
         return "part of a range or an unfinished choice"
@@ -304,6 +305,11 @@ def _supposed(context: Context) -> str | None:
     if _of_others(context):
         return "said by another"
     return None
+
+
+def _sole_share(context: Context) -> bool:
+    """`C (90%)`, where no other share is given: a choice and how sure it is."""
+    return context.after.lstrip().startswith("(") and context.text.count("%") == 1
 
 
 def _asked(context: Context) -> bool:

@@ -23,12 +23,14 @@ _WITHDRAWAL = re.compile(
     _I,
 )
 _REVISES = re.compile(
-    rf"(?:^|[\W_])(?:{_INTERJECTION}|wait|no|actually|oops|correction|i\s+meant?|my\s+mistake"
-    rf"|scratch\s+that|strike\s+that|make\s+(?:it|that)|instead"
+    r"(?:^|[\W_])(?:wait|hold\s+on|no(?=\s{0,4}(?:[,.!…:;—–]|$))|nope|sorry|on\s+second\s+thoughts?|actually"
+    r"|oops|correction|i\s+meant?|my\s+mistake"
+    r"|scratch\s+that|strike\s+that|make\s+(?:it|that)|instead"
     r"|change\s+my\s+answer|reconsider\w*|pardon|perdón|espera|non|nein|nicht|scusa|desculpe|нет"
     r"|точнее)(?![a-z])|不对|等等|等一下|いや|すみません|아니",
     _I,
 )
+_CONTRASTS = re.compile(r"\b(?:but|however|hmm+|well|oh)\b", _I)
 
 
 def withdrawals(text: str) -> list[int]:
@@ -39,3 +41,8 @@ def withdrawals(text: str) -> list[int]:
 def is_revised(between: str) -> bool:
     """Whether words between two mentions announce that the second one mends the first."""
     return _REVISES.search(between[-200:]) is not None
+
+
+def is_contradicted(before: str) -> bool:
+    """Whether words before a rejected letter turn against what was said: `but`, `wait`."""
+    return is_revised(before) or _CONTRASTS.search(before) is not None
