@@ -1,0 +1,289 @@
+"""Statistics agree with scipy, statsmodels and their formulas, and intervals cover as often as they say."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+from scipy.stats import t as student
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import NormalIndPower
+from statsmodels.stats.proportion import proportion_confint
+
+from omnieval.stats import (
+    clustered_fraction,
+    clustered_mean,
+    exact_interval,
+    holm,
+    latency_difference,
+    mcnemar_exact,
+    mean_interval,
+    paired_bootstrap,
+    paired_fraction,
+    paired_samples_to_see,
+    samples_to_see,
+    sign_flip_exact,
+    visible_difference,
+    wilson_interval,
+)
+
+COUNTS = st.integers(1, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+@given(COUNTS)
+def test_the_exact_interval_is_clopper_and_pearsons(counts: tuple[int, int]) -> None:
+    k, n = counts
+    assert exact_interval(k, n) == pytest.approx(proportion_confint(k, n, method="beta"), abs=1e-9)
+
+
+def test_the_exact_interval_at_the_ends() -> None:
+    # Newcombe (1998), table I: 0 of 20 and 1 of 29.
+    assert exact_interval(0, 20) == pytest.approx((0.0, 0.1684), abs=5e-5)
+    assert exact_interval(1, 29) == pytest.approx((0.0009, 0.1776), abs=5e-5)
+    assert exact_interval(0, 0) is None
+
+
+@given(st.integers(2, 40), st.integers(0, 2**32 - 1))
+def test_the_clustered_error_is_that_of_a_regression_on_nothing(groups: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    clusters = np.concatenate([np.arange(groups), random.integers(0, groups, 60)])
+    values = random.normal(size=len(clusters)) + 0.5 * clusters
+    found = clustered_mean(values.tolist(), clusters.tolist())
+    fit = sm.OLS(values, np.ones_like(values)).fit(
+        cov_type="cluster", cov_kwds={"groups": clusters, "use_correction": True}, use_t=True
+    )
+    assert found is not None
+    assert found.standard_error == pytest.approx(fit.bse[0])
+    assert (found.low, found.high) == pytest.approx(tuple(fit.conf_int()[0]))
+    assert found.clusters == groups
+
+
+def test_without_clusters_the_error_is_the_usual_one() -> None:
+    values = [3.0, 1.0, 4.0, 1.0, 5.0]
+    found = clustered_mean(values)
+    assert found is not None
+    assert found.standard_error == pytest.approx(np.std(values, ddof=1) / math.sqrt(5))
+
+
+def test_too_little_to_tell_is_said() -> None:
+    assert clustered_mean([]) is None
+    assert clustered_fraction([], []) is None
+    assert paired_fraction([], []) is None
+    assert paired_bootstrap([], []) is None
+    alone = clustered_mean([1.0, 0.0], ["v", "v"])
+    assert alone is not None
+    assert (alone.mean, alone.standard_error, alone.low) == (0.5, None, None)
+    assert mean_interval([1.0, 2.0], ["v", "v"]) == (None, None)
+    with pytest.raises(ValueError, match="2 clusters for 3"):
+        clustered_mean([1.0, 2.0, 3.0], ["a", "b"])
+
+
+def test_a_fraction_of_unrelated_trials_is_wilsons() -> None:
+    outcomes = [True] * 700 + [False] * 300
+    found = clustered_fraction(outcomes, list(range(1000)))
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx(wilson_interval(700, 1000), abs=2e-4)
+
+
+def test_videos_whose_questions_are_all_alike_count_once_each() -> None:
+    outcomes = [i < 70 for i in range(100) for _ in range(3)]
+    found = clustered_fraction(outcomes, [i for i in range(100) for _ in range(3)])
+    assert found is not None
+    assert found.effective == pytest.approx(100, rel=0.04)
+    assert (found.low, found.high) == pytest.approx(wilson_interval(70, 100), abs=3e-3)
+
+
+@pytest.mark.parametrize("outcome", [True, False])
+def test_all_right_or_all_wrong_still_has_an_interval_of_some_width(outcome: bool) -> None:
+    found = clustered_fraction([outcome] * 30, [i // 3 for i in range(30)])
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx(wilson_interval(10 * outcome, 10), abs=1e-9)
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_mcnemar_is_exact(gained: int, lost: int) -> None:
+    table = [[10, gained], [lost, 10]]
+    assert mcnemar_exact(gained, lost) == pytest.approx(mcnemar(table, exact=True).pvalue)
+    sums = [1] * gained + [-1] * lost + [0] * 5
+    assert sign_flip_exact(sums) == pytest.approx(mcnemar_exact(gained, lost))
+
+
+@given(st.lists(st.integers(-4, 4), max_size=9))
+def test_flipping_signs_is_counted_in_full(sums: list[int]) -> None:
+    totals = [
+        sum(s * v for s, v in zip(signs, sums, strict=True)) for signs in product((1, -1), repeat=len(sums))
+    ]
+    share = sum(abs(total) >= abs(sum(sums)) for total in totals) / len(totals)
+    assert sign_flip_exact(sums) == pytest.approx(share)
+
+
+def test_many_flips_keep_a_probability() -> None:
+    assert 0 <= sign_flip_exact([1] * 4000 + [-2] * 3000 + [3] * 2000) < 1e-6
+    assert sign_flip_exact([1] * 20000 + [-1] * 20000) == 1
+
+
+def test_a_paired_difference_is_bonett_and_prices_where_nothing_is_shared() -> None:
+    gained, lost, n = 40, 20, 500
+    first = [False] * gained + [True] * lost + [True] * (n - gained - lost)
+    second = [True] * gained + [False] * lost + [True] * (n - gained - lost)
+    found = paired_fraction(first, second)
+    assert found is not None
+    plus, minus = (gained + 1) / (n + 2), (lost + 1) / (n + 2)
+    half = norm.ppf(0.975) * math.sqrt((plus + minus - (plus - minus) ** 2) / (n + 2))
+    assert (found.low, found.high) == pytest.approx((plus - minus - half, plus - minus + half), abs=2e-4)
+    assert (found.gained, found.lost, found.difference) == (gained, lost, pytest.approx(0.04))
+
+
+def test_runs_that_agree_everywhere_are_not_known_to_be_equal() -> None:
+    found = paired_fraction([True, False] * 10, [True, False] * 10)
+    assert found is not None
+    assert (found.difference, found.p_value) == (0, 1)
+    assert found.low < 0 < found.high
+
+
+def test_pairs_of_unequal_length_are_refused() -> None:
+    with pytest.raises(ValueError, match="found 1 and 2"):
+        paired_fraction([True], [True, False])
+    with pytest.raises(ValueError, match="found 1 and 2"):
+        paired_bootstrap([1.0], [1.0, 2.0])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_holm_is_holms(p_values: list[float]) -> None:
+    assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])
+
+
+def test_holm_of_nothing_is_nothing() -> None:
+    assert holm([]) == []
+
+
+def test_samples_are_as_many_as_statsmodels_says() -> None:
+    # Two nearby accuracies, where the arcsine effect size of statsmodels and the formula agree.
+    effect = sm.stats.proportion_effectsize(0.82, 0.78)
+    expected = NormalIndPower().solve_power(effect, power=0.8, alpha=0.05)
+    assert samples_to_see(4, 0.78) == pytest.approx(expected, rel=0.01)
+    assert samples_to_see(4, 0.78, design_effect=1.5) == pytest.approx(1.5 * expected, rel=0.01)
+
+
+def test_paired_samples_give_the_promised_power() -> None:
+    points, flips = 4.0, 0.12
+    n = paired_samples_to_see(points, flips)
+    random = np.random.default_rng(5)
+    gained, lost = (flips + points / 100) / 2, (flips - points / 100) / 2
+    draws = random.multinomial(n, [gained, lost, 1 - flips], size=4000)
+    b, c = draws[:, 0], draws[:, 1]
+    seen = np.abs(b - c) / np.sqrt(b + c) > norm.ppf(0.975)
+    assert seen.mean() == pytest.approx(0.8, abs=0.03)
+    assert n < samples_to_see(points, 0.78)
+
+
+def test_impossible_plans_are_refused() -> None:
+    with pytest.raises(ValueError, match="two different accuracies"):
+        samples_to_see(0, 0.5)
+    with pytest.raises(ValueError, match=r"0.9 and 1\.1"):
+        samples_to_see(20, 0.9)
+    with pytest.raises(ValueError, match="fraction of flips"):
+        paired_samples_to_see(5, 0.01)
+
+
+def test_the_visible_difference_is_2_8_errors() -> None:
+    assert visible_difference(0.01) == pytest.approx(0.02802, abs=1e-5)
+    assert visible_difference(0) == 0
+
+
+def test_a_paired_bootstrap_agrees_with_the_t_interval() -> None:
+    random = np.random.default_rng(1)
+    first = random.gamma(1.0, 0.02, 800)
+    second = first + random.normal(0.003, 0.02, 800)
+    found = paired_bootstrap(first.tolist(), second.tolist())
+    assert found is not None
+    change = second - first
+    half = student.ppf(0.975, 799) * change.std(ddof=1) / math.sqrt(800)
+    assert (found.low, found.high) == pytest.approx((change.mean() - half, change.mean() + half), abs=3e-4)
+    assert found.p_value is not None
+    assert found.p_value < 0.01
+    same = paired_bootstrap(first.tolist(), first.tolist())
+    assert same is not None
+    assert (same.mean, same.low, same.high, same.p_value) == (0, 0, 0, 1)
+
+
+def test_a_cluster_bootstrap_is_wider_where_samples_share_a_speaker() -> None:
+    random = np.random.default_rng(2)
+    speakers = [i // 10 for i in range(500)]
+    values = (np.repeat(random.normal(size=50), 10) + 0.2 * random.normal(size=500)).tolist()
+    low, high = mean_interval(values, speakers)
+    narrow_low, narrow_high = mean_interval(values)
+    expected = clustered_mean(values, speakers)
+    assert expected is not None
+    assert expected.high is not None
+    assert low is not None
+    assert high is not None
+    assert narrow_low is not None
+    assert narrow_high is not None
+    assert high - low > 2 * (narrow_high - narrow_low)
+    assert high == pytest.approx(expected.high, abs=0.05)
+
+
+def clustered_runs(random: np.random.Generator, videos: int, accuracy: float) -> tuple[list[bool], list[int]]:
+    """Three questions a video; videos differ in difficulty (beta-binomial, correlation 1/4)."""
+    easy = random.beta(3 * accuracy, 3 * (1 - accuracy), videos)
+    outcomes = random.random((videos, 3)) < easy[:, None]
+    return outcomes.ravel().tolist(), np.repeat(np.arange(videos), 3).tolist()
+
+
+@pytest.mark.parametrize(("videos", "accuracy"), [(300, 0.78), (40, 0.9)])
+def test_the_clustered_interval_covers_as_often_as_it_says(videos: int, accuracy: float) -> None:
+    random = np.random.default_rng(3)
+    covered = plain = 0
+    rounds = 600
+    for _ in range(rounds):
+        outcomes, clusters = clustered_runs(random, videos, accuracy)
+        found = clustered_fraction(outcomes, clusters)
+        independent = wilson_interval(sum(outcomes), len(outcomes))
+        assert found is not None
+        assert independent is not None
+        covered += found.low <= accuracy <= found.high
+        plain += independent[0] <= accuracy <= independent[1]
+    assert 0.93 <= covered / rounds <= 0.985
+    assert plain / rounds < 0.92
+
+
+def test_the_paired_interval_covers_and_its_test_does_not_cry_wolf() -> None:
+    random = np.random.default_rng(4)
+    rounds, videos, true = 400, 150, 0.0
+    covered = alarms = 0
+    for _ in range(rounds):
+        easy = np.repeat(random.beta(2, 1, videos), 3)
+        side = np.repeat(
+            random.choice([-0.3, 0.3], videos), 3
+        )  # a video favours one run in all its questions
+        first, second = (random.random(3 * videos) < np.clip(easy + s * side, 0, 1) for s in (-1, 1))
+        found = paired_fraction(first.tolist(), second.tolist(), np.repeat(np.arange(videos), 3).tolist())
+        assert found is not None
+        covered += found.low <= true <= found.high
+        alarms += found.p_value < 0.05
+    assert 0.925 <= covered / rounds <= 0.985
+    assert alarms / rounds <= 0.075
+
+
+def test_rtf_differences_are_noise_real_or_neither() -> None:
+    assert latency_difference([0.44], [0.46], ratio=True).verdict == "noise"
+    single = latency_difference([0.44], [0.60], ratio=True)
+    assert (single.verdict, single.reason) == ("undecided", "fewer than 3 runs a side")
+    slower = latency_difference([0.44, 0.45, 0.43], [0.51, 0.90, 0.50], ratio=True)
+    assert (slower.first, slower.second, slower.verdict) == (0.44, 0.51, "real")
+    assert latency_difference([0.44] * 3, [0.48] * 3, ratio=True).verdict == "undecided"
+
+
+def test_seconds_are_compared_with_the_spread_of_the_runs() -> None:
+    assert latency_difference([0.3, 0.31, 0.32], [0.4, 0.41, 0.42], ratio=False).verdict == "real"
+    assert latency_difference([0.3, 0.31, 0.39], [0.38, 0.41, 0.42], ratio=False).verdict == "noise"
+    with pytest.raises(ValueError, match="at least one run a side"):
+        latency_difference([], [1.0], ratio=True)
