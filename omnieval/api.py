@@ -28,7 +28,9 @@ from omnieval.config import (
     suggest,
 )
 from omnieval.engine.execute import Execution, Notify, execute
+from omnieval.engine.execute import check as check_deployment
 from omnieval.engine.fill import Filled, fill_cache
+from omnieval.engine.preflight import Finding
 from omnieval.engine.progress import Listener
 from omnieval.errors import ConfigError, ScoringError
 from omnieval.media.cache import default_cache_dir
@@ -119,6 +121,35 @@ def prepare(
     """
     config = configure(recipe, list(_flattened(settings)), sample=sample)
     return fill_cache(config, listener=listener, notify=notify)
+
+
+def check(
+    recipe: str | Path,
+    *,
+    sample: bool = False,
+    api_key: str | None = None,
+    found: Callable[[Finding], None] = lambda _: None,
+    notify: Notify = lambda _: None,
+    **settings: Any,
+) -> list[Finding]:
+    """Ask a deployment what a run of this recipe depends on; settings as for `run`.
+
+    found: is told each finding as it is made. Raises ConfigError, DataError, BackendError.
+    """
+    config = configure(recipe, list(_flattened(settings)), sample=sample)
+    return check_config(config, api_key=api_key, found=found, notify=notify)
+
+
+def check_config(
+    config: RunConfig,
+    *,
+    api_key: str | None = None,
+    found: Callable[[Finding], None] = lambda _: None,
+    notify: Notify = lambda _: None,
+) -> list[Finding]:
+    """`check` of a resolved configuration."""
+    key = api_key or os.environ.get(config.api_key_env)
+    return check_deployment(config, api_key=key, found=found, notify=notify)
 
 
 def load_run(path: Path | str) -> Run:

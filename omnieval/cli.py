@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from omnieval.cache_commands import cache_app
+from omnieval.data_commands import data_app
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 
 app.add_typer(cache_app, name="cache")
+app.add_typer(data_app, name="data")
 
 RunDirectory = Annotated[Path, typer.Argument(help="A run directory.", show_default=False)]
 Recipe = Annotated[
@@ -128,6 +130,57 @@ def run(
             heard=_heard(console),
         )
     _conclude(execution, console)
+
+
+@app.command()
+def check(
+    recipe: Recipe,
+    data: Data = None,
+    sample: UseSample = False,
+    base_url: Annotated[str | None, typer.Option(help="Model server, e.g. http://127.0.0.1:8000/v1.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model's name on the server.")] = None,
+    backend: Annotated[str | None, typer.Option(help="See `omnieval list backends`.")] = None,
+    set_: Settings = None,
+    transport: Annotated[
+        str | None, typer.Option(help="How media reach the server: auto, file, inline or http.")
+    ] = None,
+    cache_dir: CacheDir = None,
+    api_key_env: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Environment variable with the API key.")
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Ask a deployment a few telling questions: would a run of this recipe measure what it says?"""
+    from omnieval import api
+    from omnieval.check_display import show_findings
+
+    overrides = _overrides(
+        set_,
+        data=data,
+        base_url=base_url,
+        model=model,
+        backend=backend,
+        transport=transport,
+        cache_dir=cache_dir,
+        api_key_env=api_key_env,
+    )
+    config = api.configure(recipe or "", overrides, sample=sample)
+    console = _console()
+    findings = api.check_config(
+        config,
+        api_key=_api_key(config.api_key_env, api_key_env),
+        notify=lambda line: None if json_ else _print_line(console, line, style="dim"),
+        found=lambda finding: None if json_ else _print_line(console, f"{finding.verdict}: {finding.check}"),
+    )
+    if json_:
+        import json
+        from dataclasses import asdict
+
+        typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False))
+    else:
+        show_findings(findings, console)
+    if any(finding.fatal and finding.verdict == "fail" for finding in findings):
+        sys.exit(4)
 
 
 @app.command()

@@ -150,8 +150,9 @@ class PrepareConfig(Strict):
 class RunConfig(Strict):
     """One run, fully resolved. `task` holds the benchmark's own settings; the API key is not here.
 
-    stream: ask for the answer in pieces as it is made. warmup: requests sent, and kept apart, before the
-    first that counts. recordings: folder of `{id}.wav` files for the backend `recorded`.
+    preflight: a deployment is asked a few telling questions before a run of many samples (auto), before every
+    run, or never. stream: ask for the answer in pieces as it is made. warmup: requests sent, and kept apart,
+    before the first that counts. recordings: folder of `{id}.wav` files for the backend `recorded`.
     """
 
     recipe: str
@@ -178,6 +179,7 @@ class RunConfig(Strict):
     cache_dir: Path | None = None
     cache_limit_gb: float | None = Field(None, gt=0)
     concurrency: int = Field(8, ge=1)
+    preflight: Literal["auto", "always", "never"] = "auto"
     prepare: PrepareConfig = PrepareConfig()
     timeouts: TimeoutConfig = TimeoutConfig()
     retry: RetryConfig = RetryConfig()
@@ -235,7 +237,7 @@ class RunConfig(Strict):
 OPERATIONAL: frozenset[str] = frozenset(
     {
         "recipe", "base_url", "api_key_env", "data", "runs_dir", "cache_dir", "cache_limit_gb", "concurrency",
-        "prepare", "timeouts", "retry", "transport", "recordings",
+        "prepare", "timeouts", "retry", "transport", "recordings", "preflight",
     }
 )  # fmt: skip
 

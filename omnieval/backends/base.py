@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 from omnieval.config import RunConfig
-from omnieval.types import Backend, MediaUrl
+from omnieval.types import Backend, MediaUrl, Request
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,14 @@ class BackendContext:
 
     media_url: MediaUrl | None = None
     api_key: str | None = field(default=None, repr=False)
+
+
+@runtime_checkable
+class ShowsTokens(Protocol):
+    """A backend that can tell what a request becomes before the model sees it."""
+
+    async def tokens(self, request: Request) -> Sequence[str] | None:
+        """The prompt's tokens as text, media expanded; None where the server does not tell."""
 
 
 BackendFactory = Callable[[RunConfig, BackendContext], Backend]

@@ -15,6 +15,8 @@ from omnieval.types import Failure, Response, Timing, Usage
 
 _DIED = "the server died or was stopped while it answered; look at its log"
 
+_UNASKED = ("the server sends sound that nobody asked for",)
+
 
 class ChatAnswer:
     """Collects the chunks of a stream, or one whole body.
@@ -47,6 +49,7 @@ class ChatAnswer:
         self._started = 0.0
         self._last_chunk_s: float | None = None
         self._tokens = TokenTimes()
+        self._unasked_sound = False
 
     def begin(self) -> None:
         """The request goes out now."""
@@ -120,7 +123,7 @@ class ChatAnswer:
             model=self._model,
             error=error,
             audio=audio,
-            notes=self._spoken.notes if self._spoken else (),
+            notes=self._spoken.notes if self._spoken else _UNASKED[: self._unasked_sound],
             server_metrics=self._metrics,
         )
 
@@ -159,6 +162,7 @@ class ChatAnswer:
 
     def _take_sound(self, delta: Delta, now_s: float) -> None:
         if self._spoken is None:
+            self._unasked_sound |= bool(delta.sound)
             return
         if delta.sound:
             self._every_piece_finishes |= self._sound_finish is not None

@@ -23,10 +23,7 @@ def chat_body(
     usage = {"stream_options": {"include_usage": True, "continuous_usage_stats": True}}
     return {
         "model": model,
-        "messages": [
-            {"role": message.role, "content": [_content(part, media_url) for part in message.parts]}
-            for message in request.messages
-        ],
+        "messages": chat_messages(request, media_url),
         "max_tokens": options.max_tokens,
         **{key: value for key, value in optional.items() if value is not None},
         "modalities": list(request.modalities),
@@ -36,6 +33,14 @@ def chat_body(
         **(usage if stream else {}),
         **request.extra_body,
     }
+
+
+def chat_messages(request: Request, media_url: Callable[[MediaPart], str]) -> list[JsonDict]:
+    """The messages of a request, parts in their order."""
+    return [
+        {"role": message.role, "content": [_content(part, media_url) for part in message.parts]}
+        for message in request.messages
+    ]
 
 
 def _constraint(request: Request) -> JsonDict:

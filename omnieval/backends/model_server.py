@@ -159,6 +159,19 @@ class ModelServer:
         content: bytes = await self.first(joined())
         return content
 
+    async def beside(self, path: str, body: Body) -> JsonDict | None:
+        """The JSON object that a path beside the API's root answers to a post, or None for anything else."""
+        import httpx
+
+        url = f"{self._base_url.removesuffix('/v1')}/{path}"
+        headers = {"Content-Type": "application/json", "Content-Length": str(body.length)}
+        try:
+            response = await self._client.post(url, content=body.stream(), headers=headers, timeout=_CHECK_S)
+            found = response.json() if response.status_code == 200 else None
+        except (httpx.HTTPError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
     def safe(self, failure: Failure) -> Failure:
         """The failure without the key, which a server may repeat in anything that it sends."""
         return replace(failure, message=faults.redact(failure.message, self._secret))

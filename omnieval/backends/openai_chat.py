@@ -16,7 +16,7 @@ from omnieval.backends import faults
 from omnieval.backends.base import BackendContext
 from omnieval.backends.body import Body
 from omnieval.backends.chat_answer import ChatAnswer
-from omnieval.backends.chat_body import chat_body
+from omnieval.backends.chat_body import chat_body, chat_messages
 from omnieval.backends.failed import FailedTry
 from omnieval.backends.model_server import ModelServer, timeout_failure
 from omnieval.backends.spoken import Spoken
@@ -67,6 +67,20 @@ class OpenAIChat:
         except TimeoutError:
             return answer.response(None if answer.finished else timeout_failure("in all", limit_s, "total_s"))
         return answer.response(answer.problem())
+
+    async def tokens(self, request: Request) -> list[str] | None:
+        """See `ShowsTokens`: by vLLM's `/tokenize`."""
+        model = self._server.model or ""
+        fields = {"return_token_strs": True, "add_special_tokens": True}
+        try:
+            body = await self._server.body(
+                request, lambda url: {"model": model, "messages": chat_messages(request, url), **fields}
+            )
+        except FailedTry:
+            return None
+        found = await self._server.beside("tokenize", body)
+        strings = found.get("token_strs") if found else None
+        return [str(token) for token in strings] if isinstance(strings, list) else None
 
     async def close(self) -> None:
         await self._server.close()

@@ -14,12 +14,13 @@ from omnieval.benchmarks.option_order import arrange
 from omnieval.benchmarks.registry import BENCHMARKS
 from omnieval.config import RunConfig
 from omnieval.engine.begin import begin_or_continue
+from omnieval.engine.preflight import Finding, preflight
 from omnieval.engine.prepare import Preparer
 from omnieval.engine.progress import Listener
 from omnieval.engine.runner import RunEnd, Runner
 from omnieval.engine.signals import run_to_end, stop_on_signals
 from omnieval.engine.workers import MediaWorkers
-from omnieval.errors import ConfigError, DataError
+from omnieval.errors import BackendError, ConfigError, DataError
 from omnieval.media.cache import MediaCache, default_cache_dir
 from omnieval.media.cache_care import prune
 from omnieval.media.source import begin_anew
@@ -34,9 +35,11 @@ from omnieval.media.transport import (
 from omnieval.runlog import Run, RunWriter
 from omnieval.scoring.choice import score_choice
 from omnieval.scoring.outcome import before_hearing
-from omnieval.types import Backend, MediaUrl, Response, Sample, Score
+from omnieval.types import Backend, MediaUrl, Response, Sample, Score, ServerFacts
 
 Notify = Callable[[str], None]
+# Below this a run itself is the quickest check.
+_MANY_SAMPLES = 50
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,12 @@ def execute(
                 facts = await backend.check()
                 model = config.model or facts.model
                 settled = config.model_copy(update={"model": model})
+                if _wants_preflight(config, backend, len(chosen)):
+                    notify(
+                        "preflight: a few questions to the deployment first; --set preflight=never skips them"
+                    )
+                    findings = await _preflight(settled, benchmark, chosen, backend, facts, cache)
+                    _report_preflight(findings, notify)
                 with begin_or_continue(settled, benchmark, dataset, chosen, facts, out) as writer:
                     pending = _pending(writer, chosen)
                     _say_where(writer, len(pending), len(chosen), notify)
@@ -91,6 +100,66 @@ def execute(
     execution = run_to_end(work)
     keep_to_size(config, cache)
     return execution
+
+
+def check(
+    config: RunConfig, *, api_key: str | None, found: Callable[[Finding], None], notify: Notify
+) -> list[Finding]:
+    """Ask the configured deployment what a run depends on, and nothing more.
+
+    found: is told each finding as it is made. Raises ConfigError, DataError, BackendError, StorageError.
+    """
+    benchmark, dataset, chosen = load_selected(config, notify)
+    cache = open_cache(config)
+
+    async def work() -> list[Finding]:
+        with _media_url(config) as (kind, media_url):
+            backend: Backend = BACKENDS.load(config.backend)(config, BackendContext(media_url, api_key))
+            if kind == "file" and backend.capabilities.needs_transport:
+                notify(_media_advice(benchmark.media_folders(dataset, cache.root)))
+            try:
+                facts = await backend.check()
+                return await _preflight(config, benchmark, chosen, backend, facts, cache, found)
+            finally:
+                await backend.close()
+
+    return run_to_end(work)
+
+
+def _wants_preflight(config: RunConfig, backend: Backend, samples: int) -> bool:
+    if config.preflight == "auto":
+        return backend.capabilities.needs_transport and samples >= _MANY_SAMPLES
+    return config.preflight == "always"
+
+
+async def _preflight(
+    config: RunConfig,
+    benchmark: Benchmark,
+    chosen: Sequence[Sample],
+    backend: Backend,
+    facts: ServerFacts,
+    cache: MediaCache,
+    found: Callable[[Finding], None] = lambda _: None,
+) -> list[Finding]:
+    workers = MediaWorkers.of(config, cache)
+    try:
+        return await preflight(
+            config, benchmark, chosen, backend, facts,
+            prepare=workers.prepare, cache_root=cache.root, found=found,
+        )  # fmt: skip
+    finally:
+        await workers.close()
+
+
+def _report_preflight(findings: Sequence[Finding], notify: Notify) -> None:
+    """Say what failed. Raises BackendError where a run would be in vain."""
+    for finding in findings:
+        if finding.verdict == "fail":
+            fix = f"; {finding.fix}" if finding.fix else ""
+            line = f"{finding.check}: {finding.found}{fix}"
+            if finding.fatal:
+                raise BackendError(f"preflight: {line} (nothing was asked yet; `omnieval check` shows all)")
+            notify(f"preflight: {line}")
 
 
 def load_selected(config: RunConfig, notify: Notify) -> tuple[Benchmark, Dataset, list[Sample]]:

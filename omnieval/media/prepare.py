@@ -15,7 +15,7 @@ from omnieval.media.audio import read_audio
 from omnieval.media.cache import CachedFile, Entry, EntryWriter, MediaCache, entry_key, source_identity
 from omnieval.media.decode import decode_frames
 from omnieval.media.encode import encode_image, encode_wav, image_suffix_and_mime
-from omnieval.media.plan import AudioCut, clip_duration, plan_audio, plan_frames
+from omnieval.media.plan import AudioCut, FramePlan, clip_duration, plan_audio, plan_frames
 from omnieval.media.probe import probe, video_facts
 from omnieval.media.source import archived, plain_file
 from omnieval.media.timeline import shown_times
@@ -80,6 +80,17 @@ def find_prepared(plan: MediaPlan, cache: MediaCache) -> PreparedMedia | None:
     return None if entry is None else _prepared(entry)
 
 
+def planned_frames(plan: MediaPlan | None) -> int:
+    """How many frames a plan takes, by the file's header alone; of a file in an archive, the most that it may
+    take. Raises MediaError."""
+    if plan is None or not plan.frames or plan.video is None:
+        return 0
+    if archived(plan.video) is not None:
+        return plan.max_frames
+    facts = video_facts(plan.video)
+    return len(_planned(plan, facts.frames, facts.fps, None).indices)
+
+
 def _makes_files(plan: MediaPlan) -> bool:
     return plan.frames or plan.whole_audio or _copies_video(plan)
 
@@ -132,13 +143,7 @@ def _make_frames(plan: MediaPlan, writer: EntryWriter) -> None:
     facts = video_facts(plan.video)
     times = _real_times(plan.video) if plan.real_times else None
     frames = facts.frames if times is None else len(times)
-    planned = plan_frames(
-        plan.frame_plan,
-        frames=frames,
-        fps=facts.fps,
-        max_frames=plan.max_frames,
-        times=times,
-    )
+    planned = _planned(plan, frames, facts.fps, times)
     indices, timestamps = planned.indices, planned.timestamps
     duration = clip_duration(frames, facts.fps, times)
     if plan.segments:
@@ -175,6 +180,10 @@ def _make_frames(plan: MediaPlan, writer: EntryWriter) -> None:
         )
     if damaged:
         writer.notes.append("the decoder concealed errors in some pictures")
+
+
+def _planned(plan: MediaPlan, frames: int, fps: float, times: list[float] | None) -> FramePlan:
+    return plan_frames(plan.frame_plan, frames=frames, fps=fps, max_frames=plan.max_frames, times=times)
 
 
 def _real_times(path: Path) -> list[float]:

@@ -100,6 +100,7 @@ class FaultServer:
         self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
         self.open_connections = 0
+        self.tokenize: Behaviour | None = None  # what /tokenize does; None answers 404 there
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="fault-server", daemon=True)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -181,6 +182,8 @@ class FaultServer:
                 played.cancel()
             if played.done() and not played.cancelled():
                 played.result()
+        elif exchange.path == "/tokenize" and self.tokenize is not None:
+            await self.tokenize(exchange)
         elif exchange.path == "/v1/models":
             await exchange.json(200, {"object": "list", "data": self.models})
         elif exchange.path == "/version":
