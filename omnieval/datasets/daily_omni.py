@@ -1,0 +1,203 @@
+"""Daily-Omni from parquet, as the ModelScope release has it, to the official layout: qa.json and Videos.
+
+Source: `data/test-0000{0..9}-of-00010.parquet` with the columns video_id, video and audio (structs of bytes
+and path), question, candidates and answer (the whole text of an option). Media repeat on every row of a
+video; each is written once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from omnieval.benchmarks import rows
+from omnieval.config import counted
+from omnieval.datasets.merge import Merged, Row, merge, name_of, official_rows, qa_row, repeats
+from omnieval.datasets.shards import Shard, complete_shards
+from omnieval.datasets.target import Target
+from omnieval.errors import MediaError
+from omnieval.media.probe import video_facts
+from omnieval.parsing import gold_letter
+
+COLUMNS = {
+    "video_id": "text",
+    "video": "media",
+    "audio": "media",
+    "question": "text",
+    "candidates": "texts",
+    "answer": "text",
+}
+_MEDIA = {"video": "video.mp4", "audio": "audio.wav"}
+_DURATIONS_S = (30, 60)
+
+Notify = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What a conversion came to. rows: of the question file that was written, restored ones among them. The
+    lists name rows by video and question, or videos by id."""
+
+    folder: Path
+    rows: int
+    videos: int
+    files_written: int
+    files_kept: int
+    bytes_written: int
+    restored: Sequence[str] = ()
+    lost: Sequence[str] = ()
+    without_match: Sequence[str] = ()
+    differing: Sequence[str] = ()
+    without_letter: Sequence[str] = ()
+    repeated: Sequence[str] = ()
+    conflicting: Sequence[str] = ()
+    unsafe_ids: Sequence[str] = ()
+    without_video: Sequence[str] = ()
+    without_audio: Sequence[str] = ()
+    without_duration: Sequence[str] = ()
+
+    def summary(self) -> str:
+        """Counts, in a sentence."""
+        return (
+            f"{self.folder}: {counted(self.rows, 'row', 'rows')}, {counted(self.videos, 'video', 'videos')}; "
+            f"{self.files_written} media files written ({self.bytes_written / 1e6:.1f} MB), "
+            f"{self.files_kept} there before"
+            + (f"; from the official file alone: {rows.few(self.restored)}" if self.restored else "")
+        )
+
+    def problems(self) -> list[str]:
+        """What makes the result less than the whole data set, one sentence each; `--strict` fails on any."""
+        said = (
+            (self.without_letter, "row without an answer letter", "rows without an answer letter"),
+            (self.without_match, "row that the official file lacks", "rows that the official file lacks"),
+            (self.lost, "official row whose video is not there", "official rows whose video is not there"),
+            (
+                self.differing,
+                "row that the official file answers otherwise",
+                "rows that it answers otherwise",
+            ),
+            (self.repeated, "row that repeats another", "rows that repeat another"),
+            (self.conflicting, "question with several answers", "questions with several answers"),
+            (self.unsafe_ids, "video_id that cannot name a file", "video_ids that cannot name a file"),
+            (self.without_video, "video without bytes", "videos without bytes"),
+            (self.without_audio, "video without a sound of its own", "videos without a sound of their own"),
+            (self.without_duration, "video without a duration", "videos without a duration"),
+        )
+        return [f"{counted(len(names), one, many)}: {rows.few(names)}" for names, one, many in said if names]
+
+
+def convert_daily_omni(
+    src: Path,
+    dst: Path,
+    *,
+    official_qa: Path | None = None,
+    probe_duration: bool = False,
+    split: str = "test",
+    notify: Notify = lambda _: None,
+) -> Converted:
+    """Write `qa.json` and `Videos/{id}/{id}_video.mp4`, `_audio.wav` into dst.
+
+    A second call writes only what is missing or was cut; qa.json comes last, so that it stands for a whole
+    conversion. official_qa: the official question file; its rows count where both have one. probe_duration:
+    measure the durations that no file tells, as the nearer of 30 and 60 s. notify: is told what goes on.
+    Raises DataError naming file, row group or columns, StorageError naming the file that cannot be written.
+    """
+    shards = complete_shards(src, split)
+    official = None if official_qa is None else official_rows(official_qa)
+    with Target(dst) as target:
+        media = _Media(target)
+        release: list[Row] = []
+        for number, path in enumerate(shards, 1):
+            with Shard(path) as shard:
+                shard.require(COLUMNS)
+                columns = [name for name in shard.names() if name not in _MEDIA]
+                for group in range(shard.groups):
+                    table = shard.rows(group, columns)
+                    media.take(shard, group, [rows.text(row, "video_id") for row in table])
+                    release += [qa_row(row) for row in table]
+            done = f"{len(release)} rows, {len(target.written)} files written"
+            notify(f"{number}/{len(shards)} {path.name}: {done}")
+        if not release:
+            raise rows.no_rows(shards[0])
+        merged = Merged(release) if official is None else merge(release, official, media.present["video"])
+        unknown = _measure(merged.rows, dst) if probe_duration else []
+        text = json.dumps(merged.rows, ensure_ascii=False, indent=1)
+        target.put("qa.json", [text.encode()], "conversion", flush=True)
+    return _result(target, media, merged, unknown)
+
+
+class _Media:
+    """The media of the videos seen so far. present: role -> ids of the videos that have a file."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self.present: dict[str, dict[str, None]] = {role: {} for role in _MEDIA}
+        self.ids: dict[str, None] = {}
+
+    def take(self, shard: Shard, group: int, ids: Sequence[str]) -> None:
+        """Write the media of a row group's videos that are not there yet; ids: the video of each row."""
+        self.ids.update(dict.fromkeys(ids))
+        for role, ending in _MEDIA.items():
+            names = {i: f"Videos/{i}/{i}_{ending}" for i in ids if rows.unsafe_name(i) is None}
+            present = self.present[role]
+            here = [i for i in names if i not in present and self._target.has(names[i], shard.source)]
+            present.update(dict.fromkeys(here))
+            if all(i in present for i in names):
+                continue
+            for i, blob in zip(ids, shard.blobs(group, role), strict=False):
+                if blob and i in names and i not in present:
+                    self._target.put(names[i], [blob], shard.source)
+                    present[i] = None
+
+
+def _measure(table: Sequence[Row], dst: Path) -> list[str]:
+    """Give every row without a duration that of its video; the videos that cannot be measured."""
+    durations: dict[str, str | None] = {}
+    for row in table:
+        if rows.text(row, "video_duration"):
+            continue
+        video = rows.text(row, "video_id")
+        if video not in durations:
+            durations[video] = None if rows.unsafe_name(video) else _nominal_duration(dst, video)
+        if durations[video] is not None:
+            row["video_duration"] = durations[video]
+    return [video for video, duration in durations.items() if duration is None]
+
+
+def _nominal_duration(dst: Path, video: str) -> str | None:
+    try:
+        measured_s = video_facts(dst / f"Videos/{video}/{video}_{_MEDIA['video']}").duration_s
+    except MediaError:
+        return None
+    return f"{min(_DURATIONS_S, key=lambda nominal: abs(nominal - measured_s))}s"
+
+
+def _result(target: Target, media: _Media, merged: Merged, unknown: Sequence[str]) -> Converted:
+    repeated, conflicting = repeats(merged.rows)
+    safe = [i for i in media.ids if rows.unsafe_name(i) is None]
+    files = [name for name in target.written if name != "qa.json"]
+    return Converted(
+        folder=target.folder,
+        rows=len(merged.rows),
+        videos=len(media.ids),
+        files_written=len(files),
+        files_kept=len(target.kept),
+        bytes_written=target.bytes_written,
+        restored=merged.restored,
+        lost=merged.lost,
+        without_match=merged.unmatched,
+        differing=merged.differing,
+        without_letter=[name_of(row) for row in merged.rows if _letter(row) is None],
+        repeated=repeated,
+        conflicting=conflicting,
+        unsafe_ids=[i for i in media.ids if rows.unsafe_name(i) is not None],
+        without_video=[i for i in safe if i not in media.present["video"]],
+        without_audio=[i for i in safe if i not in media.present["audio"]],
+        without_duration=unknown,
+    )
+
+
+def _letter(row: Row) -> str | None:
+    return gold_letter(rows.text(row, "Answer"), rows.options(row.get("Choice")))

@@ -1,0 +1,295 @@
+"""Daily-Omni from parquet: every video once, every row accounted for, letters never guessed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from omnieval import api
+from omnieval.datasets import convert_daily_omni
+from omnieval.datasets.merge import merge, qa_row, repeats
+from omnieval.errors import ConfigError, DataError, StorageError
+from tests.daily_omni_parquet import OPTIONS, SCHEMA, media_of, official, row, write_shards, written_qa
+
+Media = dict[str, tuple[bytes, bytes]]
+
+
+@pytest.fixture(scope="module")
+def media(tmp_path_factory: pytest.TempPathFactory) -> Media:
+    folder = tmp_path_factory.mktemp("media")
+    return {video: media_of(folder, video, seconds=i + 1) for i, video in enumerate(("v1", "v2", "v3"))}
+
+
+@pytest.fixture
+def release(media: Media, tmp_path: Path) -> Path:
+    """Three videos, five rows in two shards; the second video's rows lie in both."""
+    first = [
+        row("v1", media["v1"], "q1"),
+        row("v1", media["v1"], "q2", OPTIONS[3]),
+        row("v2", media["v2"], "q3"),
+    ]
+    second = [row("v2", media["v2"], "q4", "B"), row("v3", media["v3"], "q5", "The rain")]
+    return write_shards(tmp_path / "release", [first, second])
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.startswith(".")
+    }
+
+
+def qa_file(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text(json.dumps(rows))
+    return path
+
+
+def test_every_video_is_written_once_and_every_row_has_its_letter(
+    release: Path, media: Media, tmp_path: Path
+) -> None:
+    done = convert_daily_omni(release, tmp_path / "out")
+    assert (done.rows, done.videos, done.files_written, done.files_kept) == (5, 3, 6, 0)
+    assert done.problems() == []
+    written = files(tmp_path / "out")
+    assert set(written) == {
+        "qa.json", *(f"Videos/{v}/{v}_{end}" for v in media for end in ("video.mp4", "audio.wav"))
+    }  # fmt: skip
+    assert all(
+        (written[f"Videos/{v}/{v}_video.mp4"], written[f"Videos/{v}/{v}_audio.wav"]) == m
+        for v, m in media.items()
+    )
+    assert [(r["video_id"], r["Question"], r["Answer"]) for r in written_qa(tmp_path / "out")] == [
+        ("v1", "q1", "A"), ("v1", "q2", "D"), ("v2", "q3", "A"), ("v2", "q4", "B"), ("v3", "q5", "C"),
+    ]  # fmt: skip
+
+
+def test_a_second_run_does_only_what_is_missing(release: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    convert_daily_omni(release, out)
+    before = files(out)
+    whole = {path: path.stat().st_ino for path in out.rglob("*.mp4")}
+    (out / "Videos/v1/v1_audio.wav").unlink()
+    (out / "Videos/v3/v3_video.mp4").write_bytes(b"cut")
+    done = convert_daily_omni(release, out)
+    assert (done.files_written, done.files_kept) == (2, 4)
+    assert files(out) == before
+    assert sum(path.stat().st_ino == whole[path] for path in whole) == 2
+
+
+def test_files_of_another_release_are_written_again(release: Path, media: Media, tmp_path: Path) -> None:
+    convert_daily_omni(release, tmp_path / "out")
+    shutil.rmtree(release)
+    write_shards(release, [[row("v1", media["v3"], "q1")]])
+    done = convert_daily_omni(release, tmp_path / "out")
+    assert done.files_written == 2
+    assert files(tmp_path / "out")["Videos/v1/v1_video.mp4"] == media["v3"][0]
+
+
+def test_the_official_rows_are_merged_and_the_one_that_only_it_has_is_restored(
+    release: Path, tmp_path: Path
+) -> None:
+    theirs = [
+        official("v1", "q1"), official("v1", "q2 ", "D"), official("v2", "q3", "B"),
+        official("v2", "only here"), official("v2", "q4", "B"), official("v9", "no video"),
+    ]  # fmt: skip
+    given = qa_file(tmp_path / "official.json", theirs)
+    done = convert_daily_omni(release, tmp_path / "out", official_qa=given)
+    assert written_qa(tmp_path / "out")[:5] == theirs[:5]
+    assert (done.rows, done.restored, done.lost) == (6, ["v2: only here"], ["v9: no video"])
+    assert (done.without_match, done.differing) == (["v3: q5"], ["v2: q3"])
+    assert len(done.problems()) == 3
+
+
+def test_official_rows_in_splits_serve_and_others_are_refused(release: Path, tmp_path: Path) -> None:
+    split = tmp_path / "split.json"
+    split.write_text(json.dumps({"test": [official("v1", "q1")]}))
+    assert convert_daily_omni(release, tmp_path / "out", official_qa=split).rows == 5
+    with pytest.raises(DataError, match=r"expected the columns video_id, Question.*found a"):
+        convert_daily_omni(release, tmp_path / "out2", official_qa=qa_file(tmp_path / "x.json", [{"a": 1}]))
+
+
+def test_durations_are_measured_where_no_file_tells(media: Media, tmp_path: Path) -> None:
+    from tests.media_files import make_video, make_wav
+
+    minute = make_video(tmp_path / "m.mp4", seconds=58, fps=1, size=(96, 64)).read_bytes()
+    wav = make_wav(tmp_path / "m.wav", seconds=1).read_bytes()
+    release = write_shards(
+        tmp_path / "r",
+        [[row("m", (minute, wav), "a"), row("v1", media["v1"], "b"), row("x", (b"broken", wav), "c")]],
+    )
+    done = convert_daily_omni(release, tmp_path / "out", probe_duration=True)
+    assert [r.get("video_duration") for r in written_qa(tmp_path / "out")] == ["60s", "30s", None]
+    assert done.without_duration == ["x"]
+
+
+def test_what_is_wrong_with_rows_is_counted_and_named(media: Media, tmp_path: Path) -> None:
+    rows = [
+        row("v1", media["v1"], "q", "Dogs bark"), row("v2", media["v2"], "same", "A"),
+        row("v2", media["v2"], "same", "B"), row("v2", media["v2"], "twice"), row("v2", media["v2"], "twice"),
+        row("../evil", media["v1"], "q"), row("a/b", media["v1"], "q"), row("silent", (media["v1"][0], None), "q"),
+        row("none", (None, None), "q"), row("late", (None, b""), "q"), row("late", media["v3"], "q2"),
+    ]  # fmt: skip
+    done = convert_daily_omni(write_shards(tmp_path / "r", [rows]), tmp_path / "out")
+    assert (done.rows, len(done.problems())) == (11, 6)
+    assert done.without_letter == ["v1: q"]
+    assert (done.repeated, done.conflicting) == (["v2: same", "v2: twice"], ["v2: same"])
+    assert done.unsafe_ids == ["../evil", "a/b"]
+    assert (done.without_video, done.without_audio) == (["none"], ["silent", "none"])
+    assert not (tmp_path / "evil").exists()
+    written = files(tmp_path / "out")
+    assert written["Videos/late/late_audio.wav"] == media["v3"][1]
+    assert len(written_qa(tmp_path / "out")) == 11
+    assert written_qa(tmp_path / "out")[0]["Answer"] == "Dogs bark"
+
+
+def test_a_converted_release_runs_and_is_the_same_data_set_as_the_official(
+    release: Path, tmp_path: Path
+) -> None:
+    theirs = [
+        official("v1", "q1"),
+        official("v1", "q2", "D"),
+        official("v2", "q3"),
+        official("v2", "q4", "B"),
+    ]
+    theirs.append(official("v3", "q5", "C"))
+    convert_daily_omni(release, tmp_path / "out", official_qa=qa_file(tmp_path / "qa.json", theirs))
+    run = api.run(
+        "daily-omni", data=str(tmp_path / "out"), backend="chance", out=tmp_path / "run",
+        cache_dir=str(tmp_path / "cache"),
+    )  # fmt: skip
+    report: Any = api.load_report(run)
+    assert report.official.total == 5
+    (tmp_path / "Videos").symlink_to(tmp_path / "out" / "Videos")
+    other = api.run(
+        "daily-omni", data=str(tmp_path / "qa.json"), backend="chance", out=tmp_path / "run2",
+        cache_dir=str(tmp_path / "cache"),
+    )  # fmt: skip
+    assert run.info["dataset"]["fingerprint"] == other.info["dataset"]["fingerprint"]
+
+
+def test_missing_shards_are_named(release: Path, tmp_path: Path) -> None:
+    names = [f"test-{i:05}-of-00004.parquet" for i in (0, 3)]
+    for path, name in zip(sorted(release.glob("data/*")), names, strict=True):
+        path.rename(path.with_name(name))
+    with pytest.raises(
+        DataError, match=r"2 of 4 files are missing: test-00001-of-00004.parquet, test-00002-of"
+    ):
+        convert_daily_omni(release, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_shards_of_two_versions_and_of_several_splits_are_refused(release: Path, tmp_path: Path) -> None:
+    data = release / "data"
+    shutil.copy(data / "test-00000-of-00002.parquet", data / "test-00000-of-00001.parquet")
+    with pytest.raises(DataError, match="several versions"):
+        convert_daily_omni(release, tmp_path / "out")
+    (data / "test-00000-of-00001.parquet").rename(data / "dev-00000-of-00001.parquet")
+    assert convert_daily_omni(release, tmp_path / "out").rows == 5
+    with pytest.raises(ConfigError, match=r"several splits; set --split to one of dev, test"):
+        convert_daily_omni(release, tmp_path / "out", split="train")
+
+
+def test_wrong_columns_are_told_with_the_expected_ones(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    path = tmp_path / "data" / "test-00000-of-00001.parquet"
+    pq.write_table(pa.table({"video_id": ["a"], "video": [b"x"], "text": ["q"]}), path)
+    with pytest.raises(
+        DataError, match=r"expected the columns video_id \(text\), video \(media\).*found video_id"
+    ):
+        convert_daily_omni(tmp_path, tmp_path / "out")
+
+
+@pytest.mark.parametrize("column", ["video.bytes", "audio.bytes"])
+def test_a_corrupt_page_names_the_file_and_what_was_written_stays(
+    column: str, media: Media, tmp_path: Path
+) -> None:
+    release = write_shards(tmp_path / "r", [[row(v, media[v], "q")] for v in media], group=1)
+    shard = release / "data" / "test-00001-of-00003.parquet"
+    table = pa.Table.from_pylist([row("v2", media["v2"], "q")], SCHEMA)
+    pq.write_table(table, shard, write_page_checksum=True)
+    group = pq.ParquetFile(shard).metadata.row_group(0)
+    chunk = next(c for c in map(group.column, range(group.num_columns)) if c.path_in_schema == column)
+    at = chunk.dictionary_page_offset + 500
+    damaged = bytearray(shard.read_bytes())
+    damaged[at : at + 64] = bytes(255 - byte for byte in damaged[at : at + 64])
+    shard.write_bytes(damaged)
+    with pytest.raises(DataError, match=r"test-00001-of-00003.parquet: .*fetch the file again"):
+        convert_daily_omni(release, tmp_path / "out")
+    assert not (tmp_path / "out" / "qa.json").exists()
+    assert (tmp_path / "out/Videos/v1/v1_video.mp4").read_bytes() == media["v1"][0]
+    pq.write_table(table, shard)
+    done = convert_daily_omni(release, tmp_path / "out")
+    assert (done.rows, done.files_kept, done.problems()) == (3, 2, [])
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"version https://git-lfs.github.com/spec/v1\n" * 9])
+def test_what_is_no_parquet_is_named(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "test-00000-of-00001.parquet").write_bytes(content)
+    with pytest.raises(DataError, match=r"test-00000-of-00001.parquet: it cannot be opened: .*fetch"):
+        convert_daily_omni(tmp_path, tmp_path / "out")
+
+
+def test_no_release_at_all(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such folder; --src names"):
+        convert_daily_omni(tmp_path / "none", tmp_path / "out")
+    (tmp_path / "Videos.tar").touch()
+    with pytest.raises(
+        DataError, match=r"expected data/test-00000-of-00010.parquet and so on, found Videos.tar"
+    ):
+        convert_daily_omni(tmp_path, tmp_path / "out")
+
+
+def test_a_folder_that_cannot_be_written_is_named(release: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match=r"file/out: cannot be written: .*Not a directory"):
+        convert_daily_omni(release, tmp_path / "file" / "out")
+
+
+LETTER_ANSWERS = ["{letter}", "{letter}. {text}", "({letter}) {text}", "{letter}、{text}", "{letter}：{text}",
+                  "{letter}) {text}", "{text}"]  # fmt: skip
+
+
+@given(
+    st.lists(st.text(st.characters(categories=["L", "N"]), min_size=2, max_size=9), min_size=4, max_size=4,
+             unique=True),
+    st.integers(0, 3), st.sampled_from(LETTER_ANSWERS),
+)  # fmt: skip
+def test_an_answer_in_any_of_the_forms_becomes_its_letter(texts: list[str], right: int, form: str) -> None:
+    letter = "ABCD"[right]
+    options = [f"{x}. {text}" for x, text in zip("ABCD", texts, strict=True)]
+    given = {"video_id": "v", "question": "q", "candidates": options}
+    answer = form.format(letter=letter, text=texts[right])
+    assert qa_row(given | {"answer": answer})["Answer"] == letter
+
+
+@given(st.text(st.sampled_from("abcDEF ghI"), min_size=2, max_size=30))
+def test_a_capital_inside_a_word_is_never_a_letter(answer: str) -> None:
+    converted = qa_row(
+        {"video_id": "v", "question": "q", "candidates": list(OPTIONS), "answer": "x" + answer}
+    )
+    assert converted["Answer"] == ("x" + answer).strip()
+
+
+ROWS = st.lists(
+    st.builds(official, st.sampled_from("uvw"), st.sampled_from(["a", "b", " a"]), st.sampled_from("ABCD")),
+    max_size=9,
+)
+
+
+@given(ROWS, ROWS, st.sets(st.sampled_from("uvw")))
+def test_merging_loses_no_row(release: Any, theirs: Any, videos: set[str]) -> None:
+    merged = merge(release, theirs, videos)
+    matched = len(release) - len(merged.unmatched)
+    assert len(theirs) == matched + len(merged.restored) + len(merged.lost)
+    assert len(merged.rows) == len(release) + len(merged.restored)
+    repeated, conflicting = repeats(merged.rows)
+    assert len(repeated) <= max(0, len(merged.rows) - 1) and len(conflicting) <= len(repeated)
