@@ -24,8 +24,8 @@ from omnieval.report.companions import Companion, companions
 from omnieval.report.latency import Distribution, answered_latency
 from omnieval.report.proportion import Proportion
 from omnieval.report.reference import Reference, ReferenceTable
-from omnieval.runlog import PlannedSample, Run
-from omnieval.scoring.rotations import folded
+from omnieval.runlog import Run
+from omnieval.scoring.rotations import Pair, folded
 from omnieval.types import Response, Score
 
 _SCORED = ("correct", "wrong", "unparsed")
@@ -109,15 +109,15 @@ def build_report(
         parser=parser,
         rows=len(pairs),
         complete=not any(score.details.get("reason") == "not finished" for score in every),
-        official=_official(scores),
-        strict=_strict(scores),
+        official=_official(pairs),
+        strict=_strict(pairs),
         accounting=accounting(scores, always=_SCORED),
         groups={key: _group_rows(key, pairs, known) for key in run.info["group_keys"]},
         references=_reference_rows(run, pairs, references),
         failures=failure_rows(pairs, responses),
         notes=notes(run, responses, every),
         latency=answered_latency(responses.values()),
-        each_asking=_official(every) if len(every) > len(pairs) else None,
+        each_asking=_official(askings) if len(every) > len(pairs) else None,
         rules=rule_rows(askings, parser),
         disagreements=disagreements(askings, responses),
         letters=letter_rows(askings),
@@ -128,22 +128,30 @@ def build_report(
     )
 
 
-def _official(scores: Iterable[Score]) -> Proportion:
-    outcomes = [score.outcome for score in scores if score.outcome in _SCORED]
-    return Proportion.of(outcomes.count("correct"), len(outcomes))
+def _official(pairs: Iterable[Pair]) -> Proportion:
+    return _proportion([pair for pair in pairs if pair[1].outcome in _SCORED])
 
 
-def _strict(scores: Iterable[Score]) -> Proportion:
-    asked_for = [s for s in scores if s.outcome != "no_gold" and s.details.get("reason") != "not selected"]
-    return Proportion.of(sum(score.outcome == "correct" for score in asked_for), len(asked_for))
+def _strict(pairs: Iterable[Pair]) -> Proportion:
+    return _proportion(
+        [
+            (planned, score)
+            for planned, score in pairs
+            if score.outcome != "no_gold" and score.details.get("reason") != "not selected"
+        ]
+    )
 
 
-def _group_rows(
-    key: str, pairs: Sequence[tuple[PlannedSample, Score]], references: Sequence[Reference]
-) -> tuple[GroupRow, ...]:
-    members: dict[str, list[Score]] = defaultdict(list)
+def _proportion(pairs: Sequence[Pair]) -> Proportion:
+    return Proportion.over(
+        [score.outcome == "correct" for _, score in pairs], [planned.sample.cluster for planned, _ in pairs]
+    )
+
+
+def _group_rows(key: str, pairs: Sequence[Pair], references: Sequence[Reference]) -> tuple[GroupRow, ...]:
+    members: dict[str, list[Pair]] = defaultdict(list)
     for planned, score in pairs:
-        members[planned.sample.groups.get(key, "unknown")].append(score)
+        members[planned.sample.groups.get(key, "unknown")].append((planned, score))
     rows = []
     for value in sorted(members):
         strict = _strict(members[value])
@@ -156,7 +164,7 @@ def _group_rows(
 
 
 def _reference_rows(
-    run: Run, pairs: Sequence[tuple[PlannedSample, Score]], references: ReferenceTable | None
+    run: Run, pairs: Sequence[Pair], references: ReferenceTable | None
 ) -> tuple[ReferenceRow, ...]:
     if references is None:
         return ()

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from omnieval.config import OPERATIONAL
 from omnieval.errors import ScoringError
 from omnieval.report.proportion import Proportion
@@ -91,7 +93,6 @@ def _official(run: Run, parser: str) -> Proportion | None:
         report = run.report()
         if report["parser"] != parser:
             return None
-        official = report["official"]
-        return Proportion.of(int(official["correct"]), int(official["total"]))
+        return TypeAdapter(Proportion).validate_python(report["official"])
     except (ScoringError, KeyError, TypeError, ValueError):
         return None

@@ -26,8 +26,9 @@ def choice_page(report: Report) -> Page:
         warnings=tuple(status(report)),
         tables=tuple(tables(report)),
         notes=report.notes,
-        footer="Intervals are Wilson intervals that take questions as independent. Official accuracy counts "
-        "answered questions; strict accuracy counts every selected question that has a usable answer.",
+        footer="Intervals allow for questions that share a video: Wilson intervals at the number of "
+        "independent questions that would tell as much. Official accuracy counts answered questions; strict "
+        "accuracy counts every selected question that has a usable answer.",
     )
 
 
@@ -54,28 +55,35 @@ def percent(proportion: Proportion) -> str:
 
 
 def interval(proportion: Proportion) -> str:
-    """`75.9 to 80.5`, in percent."""
-    if proportion.low is None or proportion.high is None:
-        return "-"
-    return f"{100 * proportion.low:.1f} to {100 * proportion.high:.1f}"
+    """`75.9 to 80.5`, in percent; clustered where questions share a video."""
+    return _percents(proportion.interval)
+
+
+def _percents(ends: tuple[float, float] | None) -> str:
+    return "-" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
 
 
 def _accuracy(report: Report) -> Table:
-    rows = [
-        ("official: answered questions", percent(report.official), interval(report.official)),
-        ("strict: every question selected", percent(report.strict), interval(report.strict)),
+    figures = [
+        ("official: answered questions", report.official),
+        ("strict: every question selected", report.strict),
     ]
     if report.each_asking is not None:
-        rows.append(
-            ("each order of the options by itself", percent(report.each_asking), interval(report.each_asking))
-        )
-    rows += [
-        (f"{c.name} (run {c.directory})", percent(c.official), interval(c.official))
-        for c in report.companions
-    ]
+        figures.append(("each order of the options by itself", report.each_asking))
+    figures += [(f"{c.name} (run {c.directory})", c.official) for c in report.companions]
+    rows = [(name, percent(figure), interval(figure), _independent(figure)) for name, figure in figures]
     if report.chance is not None:
-        rows.append(("chance: guessing among the options", f"{100 * report.chance:.2f} %", "-"))
-    return Table("Accuracy", ("denominator", "accuracy", "95 % interval"), tuple(rows), numeric=(1, 2))
+        rows.append(("chance: guessing among the options", f"{100 * report.chance:.2f} %", "-", "-"))
+    columns: tuple[str, ...] = ("denominator", "accuracy", "95 % interval", "were all independent")
+    if all(figure.clustered is None for _, figure in figures):
+        return Table("Accuracy", columns[:3], tuple(row[:3] for row in rows), numeric=(1, 2))
+    return Table("Accuracy", columns, tuple(rows), numeric=(1, 2, 3))
+
+
+def _independent(proportion: Proportion) -> str:
+    """Wilson's interval of the questions as they stand."""
+    low, high = proportion.low, proportion.high
+    return _percents(None if low is None or high is None else (low, high))
 
 
 def status_of_health(report: Report) -> str | None:

@@ -223,3 +223,19 @@ def test_a_group_of_very_many_values_shows_the_first(tmp_path: Path) -> None:
     (table,) = (table for table in tables(report) if table.title.startswith("By type"))
     assert len(table.rows) == 100
     assert table.title == "By type (the first 100 of 150; all are in report.json)"
+
+
+def test_intervals_allow_for_questions_that_share_a_video(tmp_path: Path) -> None:
+    # Both questions of a video end alike, so that they tell as much as one.
+    alike = reported(tmp_path / "run", ["correct", "correct", "wrong", "wrong"] * 50)
+    clustered = alike.official.clustered
+    assert clustered is not None
+    assert clustered.clusters == 100
+    assert clustered.effective == pytest.approx(100, rel=0.05)
+    assert alike.official.low is not None
+    assert clustered.low < alike.official.low
+    (table,) = (table for table in tables(alike) if table.title == "Accuracy")
+    assert table.rows[0] == (
+        "official: answered questions", "50.00 % (100/200)", "40.2 to 59.8", "43.1 to 56.9"
+    )  # fmt: skip
+    assert [row.official.clustered is None for row in alike.groups["duration"]] == [True, True]
