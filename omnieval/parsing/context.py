@@ -57,7 +57,7 @@ class Context:
     @cached_property
     def before(self) -> str:
         """The sentence up to the letter."""
-        return self.text[max(self.sentence[0], self.floor, self.start - 160) : self.start]
+        return self.text[max(self.sentence[0], self.floor, self.start - 130) : self.start]
 
     @cached_property
     def rest(self) -> str:
@@ -67,15 +67,15 @@ class Context:
     @cached_property
     def clause(self) -> str:
         """The letter's own clause up to it."""
-        return _after_last(_SOFT_BREAK, self.main)
+        return after_last(_SOFT_BREAK, self.main)
 
     @cached_property
     def main(self) -> str:
         """The sentence up to the letter, after its last `but`, `so` or the like."""
-        return _after_last(_BREAK, self.before)
+        return after_last(_BREAK, self.before)
 
 
-def _after_last(pattern: re.Pattern[str], text: str) -> str:
+def after_last(pattern: re.Pattern[str], text: str) -> str:
     last = 0
     for match in pattern.finditer(text):
         last = match.end()

@@ -73,7 +73,8 @@ NO_NEGATION = words(
         "ru": r"без\s+сомнения|не\s+только|несомненно",
     },
     {
-        "zh": r"不难(?:看出|发现|得出|判断)?|毫无疑问|无疑|不仅(?:仅)?|不但|不过|没错|不妨|不得不|非常"
+        "zh": r"不用说|毋庸(?:置疑)?|不言而喻|不考虑其他|不难(?:看出|发现|得出|判断)?|毫无疑问|无疑"
+        r"|不仅(?:仅)?|不但|不过|没错|不妨|不得不|非常"
         r"|莫过于|无非|除非|并不难|分别|特别|无论|不管|不难发现|不外乎",
         "ja": r"間違いなく",
         "ko": r"틀림없이",
@@ -95,8 +96,7 @@ NEGATION_AT_END = words(
 SUPPOSED = words(
     {
         "en": r"if|whether|unless|supposing|in\s+case|you\s+mean(?:t)?|(?:was|were)\s+(?:going|about"
-        r"|tempted)\s+to|almost"
-        r"|nearly",
+        r"|tempted)\s+to|almost\s+(?:chose|said|picked|went)",
         "fr": r"s['’]il",
         "de": r"wenn|ob",
         "ru": r"если|бы",
@@ -134,7 +134,7 @@ NO_CONDITION = words(
         r"|wrong|heard?|recall|remember|understand|understood|interpret|see)"
         r"|(?:really\s+)?(?:forced|pressed|pushed|asked|required|needed|necessary|anything|not|any|so"
         r"|correct|right|possible|memory)"
-        r"|this\s+is\s+the\s+case|that\s+is\s+the\s+case",
+        r"|or\s+not|this\s+is\s+the\s+case|that\s+is\s+the\s+case",
         "es": r"(?:tuviera|tengo|tuviese|debo|hay)\s+que|nos?\s+fijamos|miramos|escuchamos"
         r"|tenemos\s+en\s+cuenta",
         "fr": r"(?:je|on|nous)\s+(?:\w+\s+){0,3}?(?:choisir|deviner|écoute\w*|regard\w*)",
@@ -238,7 +238,7 @@ REPORTS = words(
         "de": r"sagt|behauptet",
         "ru": r"говорит|сказала?|утверждает",
     },
-    {"zh": r"(?<![我以该就话是来])说(?!明)|宣布|喊"},
+    {"zh": r"(?<![我以该就话是来用])说(?!明)|宣布|喊"},
 )
 EXAMPLE = words(
     {
@@ -254,7 +254,8 @@ EXAMPLE = words(
 # What makes a named answer another one than the writer's.
 OTHER_ANSWER = words(
     {
-        "en": r"second(?:[ -]best|[ -]choice|[ -]guess|[ -]answer|[ -]most)?|2nd|third|runner[ -]?up"
+        "en": r"second(?=[\s_-]+(?:best|choice|guess|answer|most|option|pick|place))(?:[\s_-]+(?:best"
+        r"|most))?|2nd|third|runner[ -]?up"
         r"|alternat(?:e|ive)s?|next[ -]best|backup"
         r"|other|another|initial|initially|original|previous|former|tempting|distractors?|wrong|incorrect"
         r"|false|worst|least"
@@ -270,11 +271,12 @@ QUESTION_START = words(
     {
         "en": r"is|are|was|were|do|does|did|should|shall|could|can|would|will|why|what|which|how|who|whose"
         r"|where|when|isn['’]t|aren['’]t|wouldn['’]t|am",
-        "fr": r"est-ce|pourquoi|quelle?|dois-je",
-        "es": r"por\s+qué|cuál|qué|debería",
+        "pt": r"é",
+        "fr": r"est-ce|c['’]est|pourquoi|quelle?|dois-je",
+        "es": r"es|por\s+qué|cuál|qué|debería",
         "de": r"ist|warum|welche[rs]?|soll",
-        "it": r"perché|quale",
-        "ru": r"почему|какой|разве",
+        "it": r"perché|quale|è",
+        "ru": r"почему|какой|разве|это",
     },
     {"zh": r"为什么|为何|难道|是不是|哪", "ja": r"なぜ|どうして", "ko": r"왜"},
 )

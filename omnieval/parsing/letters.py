@@ -22,7 +22,7 @@ from omnieval.parsing.words import (
 
 _BEFORE, _AFTER = 100, 60
 # So many letters at either end of a text are looked at.
-_FIRST, _LAST = 8, 16
+_FIRST, _LAST = 8, 14
 
 LETTER = re.compile(rf"(?<![{WORD}])[A-Za-z](?![{WORD}])")
 _MARK_LINK = rf"{MARKS}*(?:[:：=→➜➡⇒–—-]|{IS})"
@@ -99,7 +99,8 @@ _FOLLOWED_BY_SMALL_WORD = re.compile(r"[^\S\n]+[a-z\u00df-\u024f\u0430-\u044f\u0
 REASON_AFTER = re.compile(
     r"\s+(?:because|since|as|for|given|based|due|and|but|which|where|with|while|from|here|instead|rather|over"
     r"|than|not|in\s+(?:my|this|the\s+end)|on\s+this|to\s+me|[iI]\s+(?:guess|think|believe|suppose"
-    r"|would\s+say)|[iI]['’]d\s+say|after\s+all|as\s+well|though|although|then|if|so|porque|weil|car"
+    r"|would\s+say)|[iI]['’]d\s+say|after\s+all|as\s+well|even\s+though|despite|in\s+spite|though|although"
+    r"|then|if|so|porque|weil|car"
     r"|perché|parce|ya\s+que|puisque|da|denn|option"
     r"|choice|pois|vì|karena|çünkü)(?![a-zA-Z])"
     r"|\s+(?:of\s+course|obviously|clearly|definitely|certainly|probably|for\s+sure)(?=\s*(?:[.!,;]|\Z))"

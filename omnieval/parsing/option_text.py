@@ -27,7 +27,9 @@ _NO_ANSWER = re.compile(
     r"(?:determine|tell|say|answer|know|assist|help|identify|confirm|be\s+(?:sure|certain|determined)|view"
     r"|watch|access|receive|process|have\s+(?:enough|access|the))"
     r"|(?:can(?:no|['’])?t|cannot)\s+(?:see|hear)\s+(?:the|any|your)\s+(?:video|audio|clip|file)"
-    r"|\bsorry\b|\bi\s+understand\b|\bi\s+have\s+no\b|\bquestion\b|\bi\s+(?:can(?:no|['’])t|am\s+not"
+    r"|\bsorry\b|\bi\s+understand\b|\bi\s+have\s+no\b|\bquestion\b|\bi\s+(?:was|am|have)\s+not\b"
+    r"|\bi\s+(?:wasn|haven)['’]t\b|\bi\s+(?:have|need|must)\s+to\b|\bi(?:\s+would|['’]d)?\s+need\b"
+    r"|\bi\s+(?:can(?:no|['’])t|am\s+not"
     r"|don['’]t|do\s+not)\s+(?!hear|see|think|believe|notice)\w+|\bi\s+can(?:no|['’])t\s*(?:[.!]|$)"
     r"|\blet\s+me\b(?!\s+know)|\bplease\b|\bhelp\b|\b(?:no|not)\s+(?:idea|sure|clear|certain|enough)\b|\?"
     r"|无法|不能确定|不知道|不确定|わかりません|모르",
@@ -41,7 +43,8 @@ _ASKS_FOR = re.compile(
 _CLAUSE = re.compile(r"[,;.!。，；！\n]|\bbut\b|而是")
 # What may stand before an option's text when the reply is nothing else.
 _INTRODUCTION = re.compile(
-    r"^\W*(?:(?:the|my|final|correct|right|best|answer|option|choice|is|it|that|would|be|should|答案|正确|是"
+    r"^\W*(?:(?:i['’]d|i|say|think|believe|guess|the|my|final|correct|right|best|answer|option|choice|is|it|that"
+    r"|would|be|should|答案|正确|是"
     r"|为"
     r"|选)\b\W*)+",
     re.IGNORECASE,

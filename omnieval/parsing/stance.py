@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
-from omnieval.parsing.context import ANY_BREAK, Context
+from omnieval.parsing.context import ANY_BREAK, Context, after_last
 from omnieval.parsing.doubt_words import (
     EXAMPLE,
     NEGATION,
@@ -87,7 +87,8 @@ _QUESTION = re.compile(rf"[\W_]*(?:(?:so|and|but|now|ok|okay|wait|hmm)[\s,]+)?{Q
 _ASKS_AT_END = re.compile(r"(?:吗|嗎|呢|か)[\s?？。！!\"'”’)]*\Z|(?:습니까|인가요|일까요|할까요)[\s?？。]*\Z")
 _OTHERS_SAY = re.compile(rf"{OTHERS}[^,;，]{{0,60}}?{SAYS}")
 _THEIR_ANSWER = re.compile(
-    rf"(?:{OTHERS}(?:['’]s|['’])|(?<![a-z])(?:his|her|their|whose))\s+(?:\w+\s+)?(?:answer|choice|guess"
+    rf"(?:{OTHERS}(?:['’]s|['’])|(?<![a-z])(?:his|her|their|whose)|(?<![a-z])(?!(?:model|assistant|question"
+    rf"|today|let|here|it|that|what|there)['’])[a-z]+['’]s)\s+(?:\w+\s+)?(?:answer|choice|guess"
     rf"|pick|response)"
 )
 # `B, she says`, in languages whose verb comes last.
@@ -102,6 +103,27 @@ _EXCEPT = re.compile(
 _ALL_WRONG = re.compile(
     r"(?:are|is|can\s+be)\s+(?:all\s+)?(?:wrong|incorrect|false|ruled\s+out|eliminated|contradicted"
     r"|not\s+\w+)|(?:都|均|全)(?:不|错|是错)"
+)
+# `I stand by C`; but not `I considered C`.
+_WRITER_ENDS = re.compile(
+    words(
+        {
+            "en": r"i|my|me|i['’]d|i['’]m|i['’]ll|i['’]ve",
+            "es": r"yo|me|mi",
+            "fr": r"je|mon",
+            "de": r"ich|mein\w*",
+            "it": r"io|mi|mia",
+            "pt": r"eu|minha",
+            "ru": r"я|мой",
+            "tr": r"ben\w*",
+            "pl": r"mój|moja",
+        }
+    )
+    + r"(?!.*\b(?:consider\w*|look\w*|s[ea]e\w*|saw|hear\w*|thought|compar\w*|examin\w*|start\w*|check\w*"
+    r"|discuss\w*|analy\w*|mention\w*"
+    r"|remember|got|have|had|read|watch\w*|evaluat\w*|understand|ask\w*|about|between|from|against|wonder\w*"
+    r"|exclude\w*|drop\w*|know|found|at|in|of)\b)"
+    r"[^,;:]{0,40}\Z"
 )
 _REPORTED = re.compile(
     rf"{REPORTS}(?:\s+(?:that|us|him|her|them|me|que|dass))*\s*[:,]?\s*[\"“'«]?\s*(?:(?:the|la|el|die"
@@ -131,6 +153,16 @@ _BY_VERB = re.compile(
     rf"{CHOOSES}(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|be|also|with|was|were|here|would|should|must"
     rf"|la|el|le|die|que|dass|que\s+sea|es)(?![a-z]))*+\Z"
 )
+_PERSONAL = re.compile(
+    r"(?:choos|chose|pick|select|go(?:ing|ne)?\s|went|opt|say|guess|bet|answer|vote|settle|stick|lean|prefer"
+    r"|submit|mark|think|believe|mean)"
+)
+# Before a verb without a subject of its own: an order, an infinitive, a noun; or nothing.
+_NO_SUBJECT = re.compile(
+    r"(?:\A|(?<![a-z])(?:to|should|would|must|will|please|then|just|only|let['’]s|by|now|best|final|first|my"
+    r"|the|correct|right|likely|\w+ly))\W*\Z"
+)
+_OTHERS_BEFORE = re.compile(rf"{OTHERS}\s+(?:\w+ly\s+)?\Z")
 _BY_EVIDENCE = re.compile(rf"{POINTS}(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|answer)(?![a-z]))*+\Z")
 _CONCLUDED = re.compile(
     rf"{CONCLUDES}(?:{GLUE}|{ADVERB}|{OPTION}|(?:it['’]?s|it\s+is|it|is|must|be|应|选|選|是|选择|c['’]est|es"
@@ -142,7 +174,7 @@ _IS = (
     r"|could\s+be|has\s+to\s+be|remains|['’]s)"
 )
 _DEGREE = (
-    r"(?:(?:\w+ly|also|just|not\s+only|quite|very|indeed|even|still|most|more|the|a|an|my|our"
+    r"(?:(?:\w+ly|almost|also|just|not\s+only|quite|very|indeed|even|still|most|more|the|a|an|my|our"
     r"|to\s+be|to|both|all|only|overall|single)\s+)*+"
 )
 _BE = words(
@@ -157,12 +189,15 @@ _BE = words(
 _CALLED_RIGHT = re.compile(
     rf"(?:选项|選項|项|項|选択肢|번)?{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:correct|right|true"
     rf"|answer"
-    rf"|best(?=\s+(?:answer|option|choice|fit|match))|choice|option(?!s)|pick|winner|one|final|chosen"
+    rf"|best(?=\s+(?:answer|option|choice|fit|match))|choice|option(?!s)|pick|winner|one|guess|vote|bet"
+    rf"|final|chosen"
     rf"|selected)(?![a-z])"
     rf"|\s+(?:the|my|our)\s+(?:(?:most|more)\s+\w+|best|correct|right|only|obvious|likely"
     rf"|likeliest)\s+(?:\w+\s+)?(?:answer|choice|option|one|match|fit)(?![a-z])|\s+(?:alone\s+"
     rf"|only\s+)?(?:remains|is\s+left)(?=\s*(?:[.!,;]|\Z))|\s+(?:is|does)(?=\s*(?:[.!]|\Z))"
-    rf"|gets\s+my\s+(?:vote|pick)|it\s+is(?![a-z])|final\s+answer|is\s+(?:the|my"
+    rf"|\s+to\s+be\s+(?:the\s+)?(?:correct|right|best|true)|\s+(?:is|has\s+to\s+be"
+    rf"|must\s+be)\s+it(?=\s*(?:[.!,;]|\Z))|gets\s+my\s+(?:vote|pick)|it\s+is(?![a-z])|final\s+answer"
+    rf"|is\s+(?:the|my"
     rf"|our)\s+(?:\w+\s+){{0,2}}(?:answer|choice|option|pick|guess|selection|conclusion)"
     rf"|[:：,，–—-]\s*{MARKS}*(?:yes|correct|true|right|对|正确|是)(?![a-z])|[?？]\s*(?:yes|correct"
     rf"|right)(?![a-z])"
@@ -183,14 +218,16 @@ _CALLED_RIGHT = re.compile(
 _FAVOURED = re.compile(
     rf"{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:best|likely|likeliest|plausible|accurate"
     rf"|appropriate|suitable|reason|cause|explanation|valid|supported"
-    rf"|better|closest|good|reasonable|logical|consistent|fitting|fit|match|safest|strongest)(?![a-z])"
+    rf"|better|closer|closest|stronger|safer|preferable|good|reasonable|logical|consistent|fitting|fit|match"
+    rf"|safest|strongest)(?![a-z])"
     rf"|{_IS}\s+(?:what|where|how)(?![a-z])"
     rf"|fits?\s+(?:best|better|the|perfectly|well)|match(?:es)?\s+(?:best|the|what|this|perfectly|exactly)"
     rf"|(?:best|correctly|accurately|perfectly|clearly|most\s+\w+)\s+(?!not)\w+"
-    rf"|makes\s+(?:the\s+most\s+)?sense|works\s+best|(?:fits|matches|applies|works|holds)(?=\s*(?:[.!,;]"
+    rf"|(?:most|more)\s+(?:convincing|plausible|likely|fitting|accurate|appropriate|probable|suitable)"
+    rf"|makes\s+(?:the\s+most\s+)?sense|works\s+best|(?:fits|matches|applies|works|holds|wins)(?=\s*(?:[.!,;]"
     rf"|\Z))|aligns?\s+(?:best\s+)?with|stands\s+out"
     rf"|corresponds\s+(?:best\s+)?to|is\s+confirmed|can\s+be\s+confirmed|seems\s+right"
-    rf"|(?:选项|選項|项|項)?(?:比[a-j]|最|更|较)?(?:最合适|合适|最符合|符合|贴切|准确|最佳|更|合理))",
+    rf"|(?:选项|選項|项|項)?(?:比[a-j]|最|更|较为?)?(?:最合适|合适|最符合|符合|贴切|准确|最佳|更|合理))",
 )
 _CALLED_WRONG = re.compile(
     rf"(?![,，]\s*\w+n['’]t\s+it\b){MARKS}*[,，]?\s*(?:(?:{_IS}|can|could|does|do|did|would|has|have|must"
@@ -202,7 +239,8 @@ _CALLED_WRONG = re.compile(
     rf"|contradicts|fails(?![a-z])"
     rf"|[:：–—-]\s*{MARKS}*(?:no|not|wrong|incorrect|false|错|错误|不对)(?![a-z])|\s+(?:no|wrong|incorrect"
     rf"|false)(?=\s*(?:[.,;\n]|$|[b-j]\)))"
-    rf"|[,，]\s*{MARKS}*(?:no|wrong|incorrect|false)(?=\s*(?:[.,;\n]|$))|[?？]\s*(?:no|nope|wrong"
+    rf"|[,，]\s*{MARKS}*(?:no|wrong|incorrect|false|hayır|non|nein|нет)(?=\s*(?:[.,;\n]|$))|[?？]\s*(?:no"
+    rf"|nope|wrong"
     rf"|incorrect)(?![a-z])|[:：]?{MARKS}*[✗✘❌×]"
     rf"|(?:选项|選項|项|項)?(?:则|也|都|均|是|为|為|并|肯定|明显|显然)?(?:干扰|迷惑|不(?!选|選|是[a-z]|如选)"
     rf"|错|錯|有误|排除|没(?!错)|沒|无关|無關"
@@ -236,8 +274,9 @@ _LOOKED_AT = re.compile(
     rf"|between|versus|vs)"
     rf"(?:{MARKS}|(?:option|choice|options|choices|the|answer|[,:])(?![a-z]))*)\Z",
 )
-_OTHER_KEY = re.compile(rf"{OTHER_ANSWER}[\s_\"'*:-]*(?:[a-z]+[\s_]+)?\Z")
-_OTHER_IN_KEY = re.compile(rf"{OTHER_ANSWER}")
+_OTHER = re.compile(OTHER_ANSWER)
+# What may stand between such a word and the word for an answer.
+_UP_TO_KEY = re.compile(r"[\s_\"'*:-]*(?:[a-z]+[\s_]+)?")
 _SMALL_WORD = re.compile(r"[^\S\n]+[a-zà-ÿа-яα-ω]|[描说講讲指提涉的]")
 _KEY_ALONE = re.compile(rf"{OPTION}{MARKS}*\Z")
 
@@ -368,23 +407,40 @@ def _choice(context: Context) -> Judgement | None:
         return None
     if _HEDGE.search(context.clause) and not context.after.startswith("?"):
         return Judgement("chosen", HEDGED, HINT)
-    if _BY_VERB.search(context.before):
-        return Judgement("chosen", "chosen by a verb", CHOICE)
+    verb = _BY_VERB.search(context.before)
+    if verb is not None and not _has_another_subject(context, verb):
+        weight = HINT if verb.group().startswith("would") else CHOICE
+        return Judgement("chosen", "chosen by a verb", weight)
     if _IDENTIFIED.search(context.before):
         return Judgement("chosen", "said to be what is asked for", CHOICE)
     if _NOUN_IS.search(context.before):
         return Judgement("chosen", "said to be what is asked for", HINT)
-    if _BY_EVIDENCE.search(context.before):
+    evidence = _BY_EVIDENCE.search(context.before)
+    if evidence is not None and not _OTHERS_BEFORE.search(context.before[: evidence.start()]):
         return Judgement("chosen", "what the evidence points to", HINT)
     if _CONCLUDED.search(context.before):
         return Judgement("chosen", "concluded", CHOICE)
+    if _WRITER_ENDS.search(context.clause) and re.match(r"\W*(?:[.!,;\n]|\Z)", context.after):
+        return Judgement("chosen", "the writer's own words end with it", HINT)
     return None
 
 
+def _has_another_subject(context: Context, verb: re.Match[str]) -> bool:
+    """Whether another than the writer does the choosing: `the robot selected C`."""
+    if not _PERSONAL.match(verb.group()) or _WRITER.search(context.main):
+        return False
+    before = after_last(ANY_BREAK, context.before[: verb.start()])
+    before = before[max(before.rfind(":"), before.rfind("：")) + 1 :]
+    return not _NO_SUBJECT.search(before)
+
+
 def _is_another(near: str, declared: re.Match[str]) -> bool:
-    if _OTHER_IN_KEY.search(declared.group()) and not re.search(r"second[^.]*,", declared.group()):
-        return True
-    return _OTHER_KEY.search(near[: declared.start()]) is not None
+    for other in _OTHER.finditer(near):
+        if other.end() >= declared.start():
+            return not re.search(r"second[^.]*,", declared.group())
+        if _UP_TO_KEY.fullmatch(near, other.end(), declared.start()):
+            return True
+    return False
 
 
 def _explains(declared: re.Match[str], context: Context) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 # A character of a word, where words have spaces between them.
-WORD = r"A-Za-z0-9\u00c0-\u024f\u0370-\u052f\u0590-\u06ff\u0900-\u097f\u1e00-\u1eff"
+WORD = r"A-Za-z0-9\u00c0-\u024f\u0370-\u052f\u0590-\u06ff\u0900-\u0963\u0966-\u097f\u1e00-\u1eff"
 # Marks that may stand around a letter without changing what is said of it.
 MARKS = r"[\s*_`~\"'\u2018\u2019\u201a\u201c\u201d\u201e«»‹›「」『』【】〔〕\[\](){}<>（）《》〈〉$\\|#•·]"
 GLUE = rf"(?:{MARKS}|[:：=,，.…–—→➜➡⇒-])"
@@ -190,8 +190,9 @@ CHOOSES = words(
         r"|(?:appears?|seems?)\s+to\s+be",
         "es": r"elijo|escojo|elegiría|diría|creo\s+que\s+es|sería|opto\s+por|me\s+quedo\s+con"
         r"|me\s+inclino\s+por|es(?:\s+la)?|marco|selecciono",
-        "fr": r"choisis|choisirais|dirais|c['’]est|opte\s+pour|penche(?:rais)?\s+(?:pour|vers)|serait"
-        r"|sélectionne",
+        "fr": r"choisis|choisirais"
+        r"|dirais|c['’]est|il\s+s['’]agit\s+de|opte\s+pour|penche(?:rais)?\s+(?:pour|vers)"
+        r"|serait|sélectionne",
         "de": r"wähle|würde|nehme|es\s+ist|das\s+ist|tippe\s+auf|entscheide\s+mich\s+für",
         "it": r"scelgo|direi|sceglierei|è|opto\s+per",
         "pt": r"escolho|diria|escolheria|é|opto\s+por|fico\s+com|marco",
@@ -243,7 +244,8 @@ CONCLUDES = words(
         r"|correction|sorry|yes"
         r"|i\s+mean|i\s+meant|in\s+conclusion|finally|overall|scratch\s+that|strike\s+that|scrap\s+that"
         r"|oops|ergo"
-        r"|ultimately|in\s+short|in\s+summary|make\s+that|still|because\s+of\s+this|as\s+a\s+result"
+        r"|ultimately|in\s+short|in\s+summary|make\s+that|still|because\s+of\s+this"
+        r"|on\s+(?:second\s+thoughts?|reflection)|as\s+a\s+result"
         r"|conclusion",
         "es": r"por\s+(?:lo\s+)?tanto|así\s+que|entonces|perdón|sino|en\s+conclusión|en\s+mi\s+opinión"
         r"|para\s+mí",
@@ -270,15 +272,25 @@ CONCLUDES = words(
 # Words that leave a bare letter what it is: `maybe B`, `only C`.
 ADVERB = words(
     {
-        "en": r"maybe|perhaps|possibly|only|just|surely|still|most|more|\w+ly|final|again|yes|ok|okay|sure"
+        "en": r"maybe|perhaps|possibly|only|just|surely|still|most|more|very|quite|almost|nearly|\w+ly|final"
+        r"|again|yes|ok|okay|sure"
         r"|well|hmm"
         r"|definitely|i|think|believe|is|the|that|a|now|one|for|in|with",
-        "es": r"la|el|quizás?|probablemente|sí",
-        "fr": r"la|le|peut-être|probablement|oui",
-        "de": r"die|der|das|vielleicht|wahrscheinlich|ja|wohl",
-        "it": r"la|il|forse|sì",
-        "pt": r"a|o|talvez|sim",
-        "ru": r"наверное|возможно|скорее\s+всего|вероятно|да",
+        "es": r"la|el|quizás?|probablemente|sí|sin\s+duda|seguramente|ciertamente",
+        "fr": r"la|le|peut-être|probablement|oui|certainement|sûrement|évidemment",
+        "de": r"die|der|das|vielleicht|wahrscheinlich|ja|wohl|zweifellos|sicher(?:lich)?|bestimmt|definitiv"
+        r"|natürlich",
+        "it": r"la|il|forse|sì|senza\s+dubbio|sicuramente|certamente",
+        "pt": r"a|o|talvez|sim|com\s+certeza|certamente|sem\s+dúvida",
+        "ru": r"наверное|возможно|скорее\s+всего|вероятно|да|конечно|точно|определ[её]нно|несомненно",
+        "tr": r"kesinlikle|muhtemelen|galiba|bence",
+        "pl": r"na\s+pewno|chyba|prawdopodobnie",
+        "vi": r"chắc\s+chắn|có\s+lẽ|là",
+        "id": r"tentu\s+saja|pasti|mungkin",
+        "ar": r"بالتأكيد|ربما|أظن",
+        "hi": r"निश्चित\s+रूप\s+से|शायद",
+        "nl": r"zeker|waarschijnlijk",
+        "sv": r"säkert|troligen",
     },
     {
         "zh": r"可能|大概|也许|应该|就|肯定|一定|还是|必定|显然|确实",

@@ -11,13 +11,22 @@ from hypothesis import strategies as st
 
 from omnieval.parsing import RULES, parse_letter
 from tests.unit.careful_cases import CASES, VIDEO
+from tests.unit.careful_traps import TRAPS
 
 SHARED = json.loads((Path(__file__).parents[1] / "contract" / "data" / "answer_letter.json").read_text())[
     "cases"
 ]
 
+# By options: replies as models write them, and what a reader takes from each.
+REPLIES = [
+    (reply, group["options"], letter)
+    for group in json.loads((Path(__file__).parent / "careful_replies.json").read_text())
+    for reply, letter in group["replies"]
+]
+ALL = [*CASES, *TRAPS, *REPLIES]
 
-@pytest.mark.parametrize(("reply", "options", "letter"), CASES, ids=range(len(CASES)))
+
+@pytest.mark.parametrize(("reply", "options", "letter"), ALL, ids=range(len(ALL)))
 def test_the_letter_that_a_reader_takes(reply: str, options: dict[str, str], letter: str | None) -> None:
     parsed = parse_letter(reply, rule="careful", options=options)
     assert parsed.letter == letter, parsed.reason
