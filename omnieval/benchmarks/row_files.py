@@ -99,7 +99,10 @@ def read_rows(path: Path, *, columns: Sequence[str] | None = None) -> list[Any]:
         return _json_lines(path)
     if suffix in (".csv", ".tsv"):
         return _csv(path, _TAB if suffix == ".tsv" else ",")
-    raise DataError(f"{path}: expected one of {', '.join(SUFFIXES)}, found {suffix or 'no suffix'}")
+    raise DataError(
+        f"{path}: expected one of {', '.join(SUFFIXES)}, found {suffix or 'no suffix'}; "
+        "unpack, convert or rename it"
+    )
 
 
 def read_all(paths: Iterable[Path], *, columns: Sequence[str] | None = None) -> list[Any]:
@@ -118,7 +121,8 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> list[Any]:
             wanted = None if columns is None else [name for name in columns if name in known]
             if wanted is not None and not wanted:
                 raise DataError(
-                    f"{path}: expected columns such as {', '.join(columns or ())}, found {', '.join(known)}"
+                    f"{path}: expected columns such as {', '.join(columns or ())}, found {', '.join(known)}; "
+                    "name the right file with --data"
                 )
             found: list[Any] = file.read(columns=wanted).to_pylist()
     except FileNotFoundError:

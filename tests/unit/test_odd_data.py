@@ -89,6 +89,7 @@ DIGITS = '{"question": ' + "1" * 5000 + "}"
         ("q.json", "[]", r"the file holds no rows; fetch the data set again, or name another with --data"),
         ("q.json", '{"a": [], "b": []}', r"found several lists \(a, b\); put the rows into a list, or one a line"),
         ("q.json", '"x"', r"expected a list of rows, found str; put the rows into a list"),
+        ("q.jsonl.gz", "x", r"found \.gz; unpack, convert or rename it"),
     ],
 )  # fmt: skip
 def test_hostile_json_is_one_error_with_a_next_step(
