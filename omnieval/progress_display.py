@@ -40,6 +40,8 @@ def describe(progress: Progress) -> str:
         words.append(f"retries {progress.retries}")
     if progress.stopping:
         words.append("stopping: waiting for what is in flight (Ctrl-C again to leave at once)")
+    elif progress.server_gone:
+        words.append("the server is gone: waiting for it")
     elif progress.seconds_left is not None:
         minutes, seconds = divmod(round(progress.seconds_left), 60)
         words.append(f"left {minutes}:{seconds:02d}")

@@ -30,4 +30,12 @@ class ShowsTokens(Protocol):
         """The prompt's tokens as text, media expanded; None where the server does not tell."""
 
 
+@runtime_checkable
+class TellsLife(Protocol):
+    """A backend whose server may go away and come back while a run goes on."""
+
+    async def alive(self) -> bool:
+        """Whether the server really answers now; a sign of health alone is no proof. Takes a minute."""
+
+
 BackendFactory = Callable[[RunConfig, BackendContext], Backend]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import httpx
 
 _CHECK_S = 30.0
+_ALIVE_S = 10.0
 # The largest sound that is kept, in base64, and what stands around it.
 _MOST_BYTES = 512 * 2**20
 # Reading and encoding media for more requests at once would only fill memory.
@@ -171,6 +172,17 @@ class ModelServer:
         except (httpx.HTTPError, ValueError):
             return None
         return found if isinstance(found, dict) else None
+
+    async def healthy(self) -> bool:
+        """Whether the server says that it is well, as far as it can; a missing `/health` says nothing."""
+        import httpx
+
+        url = f"{self._base_url.removesuffix('/v1')}/health"
+        try:
+            response = await self._client.get(url, timeout=_ALIVE_S)
+        except httpx.HTTPError:
+            return False
+        return response.status_code < 500
 
     def safe(self, failure: Failure) -> Failure:
         """The failure without the key, which a server may repeat in anything that it sends."""

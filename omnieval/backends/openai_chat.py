@@ -22,13 +22,25 @@ from omnieval.backends.model_server import ModelServer, timeout_failure
 from omnieval.backends.spoken import Spoken
 from omnieval.backends.sse import EventTooLargeError, event_data
 from omnieval.config import RunConfig
-from omnieval.types import Capabilities, Failure, JsonDict, Request, Response, ServerFacts
+from omnieval.types import (
+    Capabilities,
+    Failure,
+    Generation,
+    JsonDict,
+    Message,
+    Request,
+    Response,
+    ServerFacts,
+    TextPart,
+)
 
 if TYPE_CHECKING:
     import httpx
 
 # After the finish reason of a text only usage and [DONE] are awaited; they are not worth a long wait.
 _AFTER_FINISH_S = 5.0
+# A model that was just loaded may need long for its first token.
+_ALIVE_S = 60.0
 
 
 def create(config: RunConfig, context: BackendContext) -> OpenAIChat:
@@ -81,6 +93,18 @@ class OpenAIChat:
         found = await self._server.beside("tokenize", body)
         strings = found.get("token_strs") if found else None
         return [str(token) for token in strings] if isinstance(strings, list) else None
+
+    async def alive(self) -> bool:
+        """See `TellsLife`: by `/health` and one token of answer."""
+        if not await self._server.healthy():
+            return False
+        hello = Message("user", (TextPart("Hello"),))
+        request = Request("alive", (hello,), Generation(max_tokens=1))
+        try:
+            async with asyncio.timeout(_ALIVE_S):
+                return (await self.generate(request)).answered
+        except TimeoutError:
+            return False
 
     async def close(self) -> None:
         await self._server.close()

@@ -21,6 +21,7 @@ from omnieval.backends.speech_fields import speech_fields
 from omnieval.backends.spoken import Spoken
 from omnieval.backends.sse import EventTooLargeError, event_data
 from omnieval.config import RunConfig
+from omnieval.errors import BackendError
 from omnieval.types import (
     Capabilities,
     Failure,
@@ -112,6 +113,16 @@ class OpenAISpeech:
         except TimeoutError:
             return answer.response(timeout_failure("in all", limit_s, "total_s"))
         return answer.response(answer.problem())
+
+    async def alive(self) -> bool:
+        """See `TellsLife`: by `/health` and the list of models."""
+        if not await self._server.healthy():
+            return False
+        try:
+            await self._server.check()
+        except BackendError:
+            return False
+        return True
 
     async def close(self) -> None:
         await self._server.close()

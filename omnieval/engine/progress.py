@@ -15,7 +15,7 @@ class Progress:
 
     total: samples this call has to do. prepared: media ready (or failed to become so). in_flight:
     requests out. done: samples finished, of which failed and answered; of these scored and correct. retries:
-    tries again.
+    tries again. server_gone: all wait for the server to come back.
     """
 
     total: int
@@ -27,6 +27,7 @@ class Progress:
     scored: int = 0
     correct: int = 0
     retries: int = 0
+    server_gone: bool = False
     stopping: bool = False
     started: float = field(default_factory=monotonic)
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from omnieval.backends.retry import wait_seconds
 from omnieval.config import RetryConfig
+from omnieval.engine.outage import Outage
 from omnieval.engine.prepare import Prepared, Preparer
 from omnieval.engine.progress import Listener, Progress
 from omnieval.runlog import RunWriter
@@ -66,6 +67,9 @@ class Runner:
         self._refused: Failure | None = None
         self._failed_in_row = 0
         self._progress = Progress(total=0)
+        self._outage = Outage(
+            backend, wait_s=retry.wait_for_server_s, stop=self._stop, told=self._note_outage
+        )
 
     def stop(self) -> None:
         """Ask no further sample; requests in flight may finish within the grace time."""
@@ -172,7 +176,12 @@ class Runner:
             if response.error is None:
                 return response
             wait_s = wait_seconds(self._retry, attempt, response.error)
-            if wait_s is None:
+            if wait_s is None or self._progress.retries >= self._retry.in_all:
+                return response
+            if await self._outage.waited(response.error):
+                wait_s = 0.0
+            elif self._outage.given_up:
+                self._refuse(response.error)
                 return response
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
@@ -202,9 +211,19 @@ class Runner:
             self._failed_in_row = 0
             return
         self._failed_in_row += 1
-        if self._retry.stop_after and self._failed_in_row >= self._retry.stop_after and self._refused is None:
+        if self._retry.stop_after and self._failed_in_row >= self._retry.stop_after:
+            self._refuse(failure)
+
+    def _refuse(self, failure: Failure) -> None:
+        """End the run: what failed would fail every sample."""
+        if self._refused is None:
             self._refused = failure
             self.stop()
+
+    def _note_outage(self, what: str, seconds: float) -> None:
+        self._writer.add_event(f"server_{what}", seconds=round(seconds, 1))
+        self._progress.server_gone = what == "gone"
+        self._listener(self._progress)
 
 
 async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
