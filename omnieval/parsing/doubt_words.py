@@ -18,7 +18,9 @@ NEGATION = words(
         r"|erroneous(?:ly)?"
         r"|cant|dont|doesnt|isnt|wont|wouldnt|didnt|dismiss(?:ed|es|ing)?|disprov(?:e|es|ed|ing)"
         r"|irrelevant|unrelated|a\s+mistake|an\s+error|fail(?:s|ed)?|lack(?:s|ed)?|insufficient|surprised"
-        r"|foolish",
+        r"|foolish"
+        r"|(?:odd|strange|silly|unwise|premature|risky|tempting|hasty|naive|absurd|ridiculous)\s+to|disagree"
+        r"|distrust",
         "es": r"no|ni|nunca|tampoco|dudo|incorrect[ao]|fals[ao]|descart[aoé]\w*|excepto|salvo|peor"
         r"|equivocad[ao]|errónea",
         "fr": r"pas|ni|jamais|doute|incorrecte|fausse|mauvaise?|sauf|élimin\w+|exclu\w*|plutôt\s+que",
@@ -117,7 +119,8 @@ SUPPOSED = words(
 # Words that make a condition at the beginning of a clause only.
 SUPPOSED_FIRST = words(
     {
-        "en": r"suppose|imagine|provided|providing|had|were\s+(?:there|it|the|he|she|they)|say",
+        "en": r"suppose|imagine|provided|providing|had|were\s+(?:there|it|the|he|she|they)"
+        r"|when(?:ever)?\s+in\s+doubt",
         "es": r"si|aunque",
         "fr": r"si",
         "de": r"falls",
@@ -278,5 +281,5 @@ QUESTION_START = words(
         "it": r"perché|quale|è",
         "ru": r"почему|какой|разве|это",
     },
-    {"zh": r"为什么|为何|难道|是不是|哪", "ja": r"なぜ|どうして", "ko": r"왜"},
+    {"zh": r"到底|究竟|为什么|为何|难道|是不是|哪", "ja": r"なぜ|どうして", "ko": r"왜"},
 )

@@ -109,7 +109,8 @@ REASON_AFTER = re.compile(
 _BETWEEN = re.compile(
     rf"{MARKS}*(?:,\s*(?:perhaps|maybe|possibly|probably)\s*)?(?P<and>(?:,\s*)?(?:and/or|and|or|nor|&|/|\||y"
     rf"|o|et|ou|und|oder|noch|ni|né|nem|e|hay|atau"
-    rf"|dan|ve|veya|i|lub|ani|и|или|ни|أو|و|या|और|和|与|與|或|及|跟|to|through|thru|[-–~～]|至|到|还是|と"
+    rf"|dan|ve|veya|i|lub|ani|и|или|ни|أو|و|या|और|和|与|與|或|及|跟|to|through|thru|[-–~～]|至|到|还是(?:选"
+    rf"|是)?|と"
     rf"|または|か|와|과|또는"
     rf"|도|或者|以及|でも|も)|[,，、]\s*(?:né|ni|nem|ни|ani|nor)|[,，、])"
     rf"(?:{MARKS}|(?:maybe|perhaps|possibly|even|both|option|choice|also|either|选项|la|el|le"
@@ -123,6 +124,7 @@ _VERB_AFTER = re.compile(
     re.IGNORECASE,
 )
 _RANGE = ("to", "-", "–", "~", "到")
+_COMPARED_WITH = re.compile(r"(?:比起|相比|与其选?|compared\s+to|unlike)\W*\Z", re.IGNORECASE)
 _MOVES = re.compile(r"(?:chang|switch|mov|revis|correct|prefer|改)", re.IGNORECASE)
 # A lone letter in a hug of marks: `(b)`, `**c**`, `"d"`.
 _HUGS = tuple("(（[【{\"“'‘*`")
@@ -215,6 +217,8 @@ def _joined(text: str, end: int, match: re.Match[str]) -> bool:
     if between is None:
         return False
     if between.group("and") in _RANGE and _MOVES.search(text[max(0, end - 60) : end]):
+        return False
+    if _COMPARED_WITH.search(text[max(0, end - 20) : end - 1]):
         return False
     only_comma = between.group("and").strip() in (",", "，", "、")
     return not only_comma or not _VERB_AFTER.match(text[match.end() : match.end() + _AFTER])

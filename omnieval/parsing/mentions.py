@@ -18,18 +18,17 @@ _BARE_BEFORE = re.compile(rf"(?:{GLUE}|{ADVERB}|{OPTION}|{LINK}|[?？!！;；、
 _GRADE = re.compile(
     r"(?:confidence|difficulty|grade|rating|score|level|section|category|class|certainty|quality"
     r"|question\s+type|type"
-    r"|runner|second[ -](?:best|choice|guess|answer|option|most)|alternative|mark|group|team|speaker|置信度"
+    r"|runner|2nd|3rd|4th|third|second[ -](?:best|choice|guess|answer|option|most)|alternative|mark|group"
+    r"|team|speaker|置信度"
     r"|难度|评级|等级|确信度)[^:：]{0,20}[:：]\W*\Z",
 )
 _OPENING = ("(", "（", "[", "【", "「", "『")
 # What may follow a letter in a script without spaces, if the letter is to be an answer.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _UNSPACED_AFTER = re.compile(
-    r"(?:选项|選項|选择肢|選択肢|项|項|是|为|為|正|对|對|不|错|錯|更|最|才|就|也|都|应|可|较|无疑|吧|了|呢"
-    r"|啊|哦|啦"
-    r"|嘛|哈|喔|呀|因为|因為|而|且|所以|，"
-    r"|です|だ|が|は|を|も|と|か|で|に|より|ね|よ|番|入|이|가|은|는|를|을|번|라|예|인|로|와|과|보다|입|일|하"
-    r"|같)"
+    r"(?:选项|選項|选择肢|選択肢|项|項|番|번|是因为|因为|因為|而|不|且|所以|更|最|也可能|也许|吧|了|呢|啊|哦"
+    r"|啦|嘛|哈|喔|呀|无疑"
+    r"|です|だ|で|ね|よ|입|예|이에|라|로|을|를)"
 )
 
 

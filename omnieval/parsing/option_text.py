@@ -40,10 +40,11 @@ _ASKS_FOR = re.compile(
     r"|\blet\s+me\s+(?:watch|see|check|listen|look|take)\b|\bsend\s+me\b",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[,;.!。，；！\n]|\bbut\b|而是")
+_CLAUSE = re.compile(r"[,;.!。，；！\n]|\bbut\b|而是|(?=\brather\s+than\b|\binstead\s+of\b|(?<=\s)not\b)")
 # What may stand before an option's text when the reply is nothing else.
 _INTRODUCTION = re.compile(
-    r"^\W*(?:(?:i['’]d|i|say|think|believe|guess|the|my|final|correct|right|best|answer|option|choice|is|it|that"
+    r"^\W*(?:(?:i['’]d|i|say|think|believe|guess|the|my|final|correct|right|best|answer|option|choice|is|it"
+    r"|that"
     r"|would|be|should|答案|正确|是"
     r"|为"
     r"|选)\b\W*)+",

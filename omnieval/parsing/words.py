@@ -186,7 +186,9 @@ CHOOSES = words(
         r"|think|believe|meant|mean|make\s+it|change\s+my\s+answer\s+to|switch\s+to|it\s+is|it['’]?s"
         r"|that['’]?s|this\s+is"
         r"|(?:must|should|would|will|has\s+to|got\s+to|have\s+to|has\s+got\s+to)\s+be|it['’]ll\s+be"
-        r"|call\s+it|can\s+only\s+be|left\s+with|money\s+on|(?:looks?|sounds?|seems?|feels?)\s+like"
+        r"|call\s+it|can\s+only\s+be|left\s+with|arriv(?:e|ed|ing)\s+at|(?:this|that"
+        r"|which)\s+gives?(?:\s+(?:us|me))?|we\s+get|end\s+up\s+with|money\s+on|(?:looks?|sounds?|seems?"
+        r"|feels?)\s+like"
         r"|(?:appears?|seems?)\s+to\s+be",
         "es": r"elijo|escojo|elegiría|diría|creo\s+que\s+es|sería|opto\s+por|me\s+quedo\s+con"
         r"|me\s+inclino\s+por|es(?:\s+la)?|marco|selecciono",
