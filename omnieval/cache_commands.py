@@ -30,10 +30,12 @@ def path(cache_dir: CacheDir = None) -> None:
 @cache_app.command()
 def info(cache_dir: CacheDir = None) -> None:
     """Show how many entries the cache holds, and their size."""
+    from omnieval.config import counted
     from omnieval.media.cache_care import entries
 
     found = list(entries(_open(cache_dir)))
-    typer.echo(f"{_folder(cache_dir)}: {len(found)} entries, {_size(sum(entry.size for entry in found))}")
+    size = _size(sum(entry.size for entry in found))
+    typer.echo(f"{_folder(cache_dir)}: {counted(len(found), 'entry', 'entries')}, {size}")
 
 
 @cache_app.command()
@@ -42,6 +44,7 @@ def verify(
     remove: Annotated[bool, typer.Option("--remove", help="Remove damaged entries.")] = False,
 ) -> None:
     """Read every file and compare it with its manifest; exit code 1 when an entry is damaged."""
+    from omnieval.config import counted
     from omnieval.media import cache_care
 
     cache = _open(cache_dir)
@@ -52,9 +55,10 @@ def verify(
             cache_care.remove(cache, damage.folder)
     count = sum(1 for _ in cache_care.entries(cache))
     if not found:
-        typer.echo(f"{count} entries, all whole")
+        typer.echo(f"{counted(count, 'entry', 'entries')}, all whole")
         return
-    typer.echo(f"{len(found)} damaged entries " + ("removed" if remove else "(remove them with --remove)"))
+    damaged = counted(len(found), "damaged entry", "damaged entries")
+    typer.echo(f"{damaged} removed" if remove else f"{damaged} (to remove: --remove)")
     sys.exit(0 if remove else 1)
 
 
@@ -67,12 +71,14 @@ def prune(
 ) -> None:
     """Shrink the cache. What was used within the last hour stays, since a run may be sending it; media that
     lay inside a table stay for a day."""
+    from omnieval.config import counted
     from omnieval.media import cache_care
 
     most_bytes = _bytes(max_size)
     result = cache_care.prune(_open(cache_dir), most_bytes=most_bytes)
     typer.echo(
-        f"removed {result.removed} entries ({_size(result.freed)}), kept {result.kept} ({_size(result.left)})"
+        f"removed {counted(result.removed, 'entry', 'entries')} ({_size(result.freed)}), "
+        f"kept {result.kept} ({_size(result.left)})"
     )
     if result.left > most_bytes:
         typer.echo("what is left was used within the last hour (media of tables: within the last day)")

@@ -16,16 +16,16 @@ _DIGITS = 24
 
 
 def write_embedded(cache_root: Path, content: bytes, suffix: str) -> Path:
-    """The file with this content. Its modification time is when it was last asked for.
+    """The file with this content, made anew where it was damaged. Its modification time is when it was last
+    asked for.
 
     Raises StorageError when the cache cannot be written.
     """
     path = cache_root / FOLDER / f"{hashlib.sha256(content).hexdigest()[:_DIGITS]}{suffix}"
     with storage_errors(cache_root):
         with contextlib.suppress(FileNotFoundError):
-            status = path.stat()
-            if status.st_size == len(content):
-                if time.time() - status.st_mtime > USE_MARK_S:
+            if path.read_bytes() == content:
+                if time.time() - path.stat().st_mtime > USE_MARK_S:
                     with contextlib.suppress(OSError):
                         os.utime(path)
                 return path

@@ -121,3 +121,11 @@ def test_media_that_lay_in_a_table_are_counted_and_stay_for_a_day(cache: MediaCa
     kept.folder.write_bytes(b"c" * 3000)
     (found,) = damaged(cache)
     assert "other content" in found.reason
+
+
+def test_a_damaged_file_of_a_table_is_made_anew(cache: MediaCache) -> None:
+    path = write_embedded(cache.root, b"a" * 100, ".png")
+    path.write_bytes(b"b" * 100)
+    assert "1 damaged entry (to remove" in omnieval("cache", "verify", "--cache-dir", str(cache.root)).stdout
+    assert write_embedded(cache.root, b"a" * 100, ".png") == path
+    assert path.read_bytes() == b"a" * 100
