@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from omnieval.datasets.daily_omni import Converted
 
 data_app = typer.Typer(help="Get data sets, convert them, check them.", no_args_is_help=True)
+
+_SEED_TTS = ("seed-tts-en", "seed-tts-zh", "seed-tts-hard")
+_INTERVAL_S = 10.0
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, with every name in it.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit code 3 when anything is not as it should be.")]
@@ -46,20 +51,75 @@ def convert(
     _conclude(done, strict=strict, as_json=as_json)
 
 
+@data_app.command()
+def check(
+    recipe: Annotated[
+        str, typer.Argument(help="The recipe that reads it (`omnieval list recipes`); seed-tts: all lists.")
+    ],
+    data: Annotated[Path, typer.Argument(help="The data set, as for `omnieval run --data`.")],
+    part: Annotated[
+        bool, typer.Option("--part", help="A part of the data set is meant: expect no counts.")
+    ] = False,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any recipe key. Repeatable.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes that read files.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count the rows, open, probe and hash every media file; exit code 3 when anything is missing."""
+    from omnieval import datasets
+    from omnieval.config import parse_assignment
+    from omnieval.data_display import show_checked
+
+    overrides = [parse_assignment(text) for text in set_ or []]
+    told = _counting("files read")
+    done = [
+        datasets.check_data(name, data, part=part, workers=workers, told=told, overrides=overrides)
+        for name in (_SEED_TTS if recipe == "seed-tts" else (recipe,))
+    ]
+    if as_json:
+        results = [_jsonable(one, problems=one.problems(), remarks=one.remarks()) for one in done]
+        _print_json(results if len(results) > 1 else results[0])
+    else:
+        for one in done:
+            show_checked(one)
+    sys.exit(3 if any(one.problems() for one in done) else 0)
+
+
 def _conclude(done: Converted, *, strict: bool, as_json: bool) -> None:
     problems = done.problems()
     if as_json:
-        _print_json(done, problems=problems)
+        _print_json(_jsonable(done, problems=problems))
     else:
         typer.echo("\n".join(_visible(line) for line in (done.summary(), *problems)))
     sys.exit(3 if strict and problems else 0)
 
 
-def _print_json(result: Any, **more: Any) -> None:
+def _jsonable(result: Any, **more: Any) -> dict[str, Any]:
+    """A dataclass as JSON takes it, with what its methods say beside its fields."""
     from pydantic import TypeAdapter
 
-    content = TypeAdapter(type(result)).dump_python(result, mode="json") | more
+    content: dict[str, Any] = TypeAdapter(type(result)).dump_python(result, mode="json")
+    return content | more
+
+
+def _print_json(content: Any) -> None:
     typer.echo(json.dumps(content, ensure_ascii=False, indent=1))
+
+
+def _counting(what: str) -> Callable[[int, int], None]:
+    """Says every ten seconds how far it is."""
+    from time import monotonic
+
+    shown = monotonic()
+
+    def told(done: int, total: int) -> None:
+        nonlocal shown
+        if monotonic() - shown >= _INTERVAL_S:
+            shown = monotonic()
+            _say(f"{what}: {done}/{total}")
+
+    return told
 
 
 def _say(line: str) -> None:

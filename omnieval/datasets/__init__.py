@@ -1,5 +1,6 @@
 """Data sets before a run: fetched, brought into the layout that a benchmark reads, and checked."""
 
-from omnieval.datasets.daily_omni import convert_daily_omni
+from omnieval.datasets.check import Checked, check_data
+from omnieval.datasets.daily_omni import Converted, convert_daily_omni
 
-__all__ = ["convert_daily_omni"]
+__all__ = ["Checked", "Converted", "check_data", "convert_daily_omni"]
