@@ -28,7 +28,8 @@ NEGATION = words(
         r"|inkorrekt\w*|unwahrscheinlich",
         "it": r"non|né|mai|dubito|sbagliat\w+|errat\w+|tranne|falsa|escludo",
         "pt": r"não|nem|nunca|duvido|incorret[ao]|errad[ao]|exceto|falsa",
-        "ru": r"не|ни|нет|никогда|сомневаюсь|неправильн\w+|неверн\w+|кроме|исключ\w+|ошибочн\w+|маловероятно",
+        "ru": r"не|неправда|ни|нет|никогда|сомневаюсь|неправильн\w+|неверн\w+|кроме|исключ\w+|ошибочн\w+"
+        r"|маловероятно",
         "vi": r"không|chưa|sai|loại",
         "id": r"bukan|tidak|salah",
         "tr": r"değil|yanlış",
@@ -88,7 +89,7 @@ NEGATION_AT_END = words(
     {
         "ja": r"ではな|じゃな|ではありません|ません|なさそう|とは思わ|とは言え|間違い|誤り|違う|違い|不正解"
         r"|不適切|正しくない|低い|低く|限りません|とは限",
-        "ko": r"아니|아닙|아닌|않|틀[렸린려]|오답|잘못|없[다습]|못|어렵|힘들|낮|희박",
+        "ko": r"아니|아닙|아닌|않|틀[렸린려]|오답|잘못|없[다습]|못|어렵|힘들|낮|희박|모르겠",
         "hi": r"नहीं|गलत",
         "zh": r"并不|不(?:正确|正確|对|對|符|成立|合适|可能|准确|恰当)|错|錯|有误|排除|没有|无关|可以排除"
         r"|被排除|可能性(?:很|较|比较|不)?(?:低|小|大)",
@@ -125,7 +126,7 @@ SUPPOSED_FIRST = words(
         "fr": r"si",
         "de": r"falls",
         "it": r"se\s+(?:ci|fosse|avesse|dovessi|il|lo|la)",
-        "pt": r"se\s+(?:o|a|os|as|eu|ele|ela|houvesse|fosse)|caso",
+        "pt": r"se\s+(?:o|a|os|as|eu|ele|ela)|se\s+(?:\w+\s+){0,2}\w+sse\w*|caso",
     }
 )
 # A condition that any answer is under: what follows the word `if`.
@@ -172,7 +173,7 @@ BREAK = words(
         "sv": r"utan|men",
     },
     {
-        "marks": r"[;；]|[—–]|\s-\s|->|→|=>",
+        "marks": r"[;；]|(?<!ответ\s)(?<!вариант\s)[—–]|\s-\s|->|→|=>",
         "zh": r"但|而是|所以|因此|故(?=选|答|正)|却|不如|于是|从而",
         "ja": r"ではなく|じゃなく|が、|ので|から、|よって|したがって|より(?:も)?",
         "ko": r"아니라|그래서|따라서|하지만|지만|므로|보다(?:는)?",
@@ -202,6 +203,8 @@ OTHERS = words(
         "es": r"él|ella|ellos|algunos|muchos|hombre|mujer|presentador|gente",
         "fr": r"il|elle|ils|certains|beaucoup|homme|femme|présentateur|gens",
         "de": r"er|sie|manche|viele|mann|frau|moderator|leute",
+        "pt": r"ele|ela|eles|apresentador\w*|homem|mulher",
+        "it": r"lui|lei|loro|presentatore|uomo|donna",
         "ru": r"он|она|они|некоторые|многие|мужчина|женщина|ведущий",
     },
     {
@@ -212,7 +215,15 @@ OTHERS = words(
     },
 )
 WRITER = words(
-    {"en": r"i|we|me|my|us|our|you|let|i['’]d|i['’]ll|i['’]m|i['’]ve|assistant|model"},
+    {
+        "es": r"yo|me|mi",
+        "fr": r"je|j['’]|mon|ma|nous",
+        "de": r"ich|mein(?:e[rnms]?)?|wir",
+        "ru": r"я|мой|мы",
+        "pt": r"eu|minha|nós",
+        "it": r"io|mio|mia|noi",
+        "en": r"i|we|me|my|us|our|you|let|i['’]d|i['’]ll|i['’]m|i['’]ve|assistant|model",
+    },
     {"zh": r"我", "ja": r"私", "ko": r"저|나"},
 )
 SAYS = words(
@@ -223,10 +234,12 @@ SAYS = words(
         r"|picks|picked|chooses|chose|selects|selected"
         r"|votes?|voted|guesse[sd]|reveal(?:s|ed)?|declare[sd]?|would|might|could|may|exclaim(?:s|ed)?"
         r"|mention(?:s|ed)?|suggests?|suggested|concludes?|concluded|explains?|confirms?",
-        "es": r"dice|dijo|afirma|grita|responde|elige",
-        "fr": r"dit|affirme|crie|répond|choisit",
-        "de": r"sagt|behauptet|ruft|antwortet|wählt",
-        "ru": r"говорит|сказал[аи]?|утверждает|отвечает|выбирает",
+        "pt": r"diz|disse|acha|pensa",
+        "it": r"dice|pensa|crede",
+        "es": r"cree|piensa|opina|dice|dijo|afirma|grita|responde|elige",
+        "fr": r"pense|croit|estime|dit|affirme|crie|répond|choisit",
+        "de": r"meint|denkt|glaubt|sagt|behauptet|ruft|antwortet|wählt",
+        "ru": r"думает|считает|полагает|говорит|сказал[аи]?|утверждает|отвечает|выбирает",
     },
     {"zh": r"说|認為|认为|觉得|表示|喊|回答|宣布|选|猜", "ja": r"言", "ko": r"말"},
 )
@@ -246,11 +259,15 @@ REPORTS = words(
 EXAMPLE = words(
     {
         "en": r"for\s+example|for\s+instance|e\.g\.?|example|such\s+as|formats?|in\s+the\s+form|template"
-        r"|according\s+to|(?:respond|reply)\s+with\s+(?:only|just|a)|quote",
-        "es": r"por\s+ejemplo|según|formato",
-        "fr": r"par\s+exemple|selon(?!\s+moi)",
-        "de": r"zum\s+beispiel|z\.b\.?|laut",
-        "ru": r"например|согласно",
+        r"|according\s+to(?!\s+(?:\w+\s+){0,3}(?:video|audio|clip|footage|images?|frames?|transcript|scene"
+        r"|information|context|evidence|sound|soundtrack|question|options|content|analysis|visuals?"
+        r"|subtitles?|passage|above|description|data|recording|dialogue|my|what|this)\b)|(?:respond"
+        r"|reply)\s+with\s+(?:only|just|a)|quote",
+        "es": r"por\s+ejemplo|según(?!\s+(?:\w+\s+){0,3}(?:v[ií]deo|audio|clip|imagen|escena|información)\b)"
+        r"|formato",
+        "fr": r"par\s+exemple|selon(?!\s+(?:\w+\s+){0,2}(?:moi|vidéo|audio|extrait|image|scène)\b)",
+        "de": r"zum\s+beispiel|z\.b\.?|laut(?!\s+(?:\w+\s+){0,2}(?:video|audio|clip|bild)\b)",
+        "ru": r"например|согласно(?!\s+(?:\w+\s+){0,2}(?:видео|аудио|записи))",
     },
     {"zh": r"例如|比如|格式|示例|举例", "ja": r"例えば|たとえば|形式", "ko": r"예를\s*들어|예:|형식"},
 )

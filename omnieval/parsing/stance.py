@@ -84,7 +84,22 @@ _COMPARED = re.compile(r"(?:比|比起|相比|较之)\s*(?:选项)?\s*\Z")
 _NO_CONDITION = re.compile(rf"[\s,，]*(?:{NO_CONDITION})")
 _EXAMPLE = re.compile(EXAMPLE)
 _QUESTION = re.compile(rf"[\W_]*(?:(?:so|and|but|now|ok|okay|wait|hmm)[\s,]+)?{QUESTION_START}")
-_ASKS_AT_END = re.compile(r"(?:吗|嗎|呢|か)[\s?？。！!\"'”’)]*\Z|(?:습니까|인가요|일까요|할까요)[\s?？。]*\Z")
+_SECOND_PERSON = re.compile(
+    words(
+        {
+            "en": "you",
+            "fr": "vous|tu",
+            "pt": "você",
+            "it": "pensi|credi",
+            "es": "crees|piensas|usted",
+            "de": "sie",
+            "ru": "вы|ты",
+        }
+    )
+)
+_ASKS_AT_END = re.compile(
+    r"(?:吗|嗎|呢|か)[\s?？。！!\"'”’)]*\Z|(?:습니까|니까|인가요|일까요|할까요)[\s?？。]*\Z"
+)
 _OTHERS_SAY = re.compile(rf"{OTHERS}[^,;，]{{0,60}}?{SAYS}")
 _THEIR_ANSWER = re.compile(
     rf"(?:{OTHERS}(?:['’]s|['’])|(?<![a-z])(?:his|her|their|whose)|(?<![a-z])(?!(?:model|assistant|question"
@@ -96,6 +111,8 @@ _SAID_AFTER = re.compile(
     r"[,.!]?\s*[\"”'’]\s*,?\s*(?:says|said|shouts|shouted|replies|replied|asks|asked|yells|exclaims|he\s"
     r"|she\s)|と(?:言(?!え)|述べ|話し|叫|答え|主張)|[라다]고\s*(?:말|했|주장|외|대답)"
 )
+_THOUGHT_AFTER = re.compile(r"と(?:思|考え)|[라다]고\s*(?:생각|믿)")
+_OTHERS = re.compile(OTHERS)
 _EXCEPT = re.compile(
     rf"(?:(?<![a-z])(?:except(?:\s+for)?|but|other\s+than|apart\s+from|besides)|除了?|以外)(?:{MARKS}"
     rf"|{OPTION})*\Z"
@@ -132,6 +149,9 @@ _REPORTED = re.compile(
     rf"|réponse"
     rf"|antwort)\s*(?::|is|must\s+be|es|est|ist)\s*)?(?:{MARKS}|{OPTION})*\Z"
 )
+# The comma that some languages set before what is said.
+_COMMA_THAT = re.compile(r"\A\s*,\s*(?:что|dass|że)?")
+_TOLD_ME = re.compile(r"\b(?:told|tells|asked|asks|showed|shows)\s+(?:me|us)\b")
 _WRITER = re.compile(WRITER)
 # A noun that the denied thing is: `the sound that is not heard is B`, `没有提到的是B`.
 _WHICH = words(
@@ -202,7 +222,8 @@ _CALLED_RIGHT = re.compile(
     rf"|[:：,，–—-]\s*{MARKS}*(?:yes|correct|true|right|对|正确|是)(?![a-z])|[?？]\s*(?:yes|correct"
     rf"|right)(?![a-z])"
     rf"|[:：]?{MARKS}*[✓✔✅☑√]|\s*(?:<-+|<=+|←|⬅|👈)(?!\s*(?:wrong|incorrect|distractor|no\b))"
-    rf"|(?:选项|選項|项|項)?(?:才|就|显然|应该)?(?:是|为|為)?(?:最佳|最好|最优|唯一|最终)?(?:的)?(?:正确"
+    rf"|(?:选项|選項|项|項)?(?:才|就|显然|应该)?(?:是|为|為)?(?:(?:最佳|最好|最优|唯一|最终)的?(?:答案|选项"
+    rf"|选择)|正确"
     rf"|正確|对的|對的|无疑|对|對|答案|正解)"
     rf"|\s*(?:が|は|のほうが|の方が)(?:最も|一番|唯一)?(?:正解|正しい|答え|正答|適切|妥当|適当|適して|合って"
     rf"|合致|当てはま)|\s*(?:を選|を選択|だと思|と思|と考え)"
@@ -211,9 +232,11 @@ _CALLED_RIGHT = re.compile(
     rf"|이라)고\s*(?:생각|봅)|(?:번)?\s*(?:입니다|이에요|예요|이다|인\s*것\s*같|일\s*것)|です|でしょう"
     rf"|だろう|だと思"
     rf"|\s*{_BE}\s*(?:correct[aeo]?|bonne|juste|exacte?|beste\w*|mejor|meilleure|migliore|melhor|лучш\w+"
-    rf"|richtig\w*|korrekt\w*|certa|giust[ao]|corrett[ao]|respuesta|réponse|antwort|resposta|risposta"
+    rf"|richtig\w*|korrekt\w*|cert[ao]|corret[ao]|giust[ao]|corrett[ao]|respuesta|réponse|antwort|resposta"
+    rf"|risposta"
     rf"|верн\w+|правильн\w+|poprawn\w+|správn\w+|benar|tepat|đúng|đáp án)"
-    rf"|\s+(?:верн\w+|правильн\w+|подходит|richtig|korrekt|juste|wählen|nehmen|sagen|doğru|đúng|benar|सही"
+    rf"|\s+(?:верн\w+|правильн\w+|подходит|richtig|korrekt|juste|passt\s+(?:am\s+besten|besser)"
+    rf"|trifft\s+(?:am\s+besten\s+)?zu|stimmt|wählen|nehmen|sagen|doğru|đúng|benar|सही"
     rf"|صحيح(?:ة)?|هي الصحيحة|ถูกต้อง|στη|είναι\s+η?\s*σωστή))",
 )
 _FAVOURED = re.compile(
@@ -362,6 +385,8 @@ def _asked(context: Context) -> bool:
         return False
     if re.search(r",\s*(?:right|isn['’]t it|correct|no)\?\s*\Z", sentence):
         return False
+    if _SECOND_PERSON.search(sentence):
+        return True
     goes_on = context.text[context.sentence[1] :].strip(" \n?？*\"'")
     return bool(goes_on) or _QUESTION.match(sentence) is not None or ("¿" in sentence and len(sentence) > 8)
 
@@ -378,14 +403,16 @@ def _conditional(text: str) -> bool:
 def _of_others(context: Context) -> bool:
     """Whether another than the writer chooses: `the host says that the answer is`, `many would pick`."""
     main = context.main
+    if _OTHERS.search(main) and _THOUGHT_AFTER.search(context.rest):
+        return True
     if _THEIR_ANSWER.search(main) or _REPORTED.search(main):
         return True
     said = None
     for match in _OTHERS_SAY.finditer(main):
         said = match
-    if said is None or _WRITER.search(main[said.start() :]):
+    if said is None or _WRITER.search(_TOLD_ME.sub(" ", main[said.start() :])):
         return False
-    between = main[said.end() :]
+    between = _COMMA_THAT.sub("", main[said.end() :])
     if re.search(r"[,，;]", between) and not re.search(r"[,，]?\s*[\"“「']", between):
         return False
     return len(between) < 60

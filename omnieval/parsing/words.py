@@ -186,7 +186,8 @@ CHOOSES = words(
         r"|think|believe|meant|mean|make\s+it|change\s+my\s+answer\s+to|switch\s+to|it\s+is|it['’]?s"
         r"|that['’]?s|this\s+is"
         r"|(?:must|should|would|will|has\s+to|got\s+to|have\s+to|has\s+got\s+to)\s+be|it['’]ll\s+be"
-        r"|call\s+it|can\s+only\s+be|left\s+with|arriv(?:e|ed|ing)\s+at|(?:this|that"
+        r"|call\s+it|can\s+only\s+be|left\s+with|(?:revised|changed|corrected|switched|yes)\s+to|arriv(?:e"
+        r"|ed|ing)\s+at|(?:this|that"
         r"|which)\s+gives?(?:\s+(?:us|me))?|we\s+get|end\s+up\s+with|money\s+on|(?:looks?|sounds?|seems?"
         r"|feels?)\s+like"
         r"|(?:appears?|seems?)\s+to\s+be",
@@ -202,7 +203,7 @@ CHOOSES = words(
         "id": r"memilih|pilih",
         "vi": r"chọn",
         "tr": r"seçiyorum",
-        "pl": r"wybieram|to",
+        "pl": r"wybieram",
         "sv": r"väljer|velger|vælger",
         "nl": r"kies",
         "ar": r"أختار|اختار|اخترت",
