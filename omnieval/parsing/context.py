@@ -10,7 +10,8 @@ from functools import cached_property
 from omnieval.parsing.doubt_words import BREAK, SOFT_BREAK
 
 _SENTENCE_END = re.compile(
-    r"\.(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bans\.)(?<!\bmr\.)(?<!\bdr\.)(?=[\s*\"'”’)\]]|$)|[!?。！？؟।\n]"
+    r"\.(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bans\.)(?<!\bmr\.)(?<!\bdr\.)(?=[\s*\"'”’)\]]|$)"
+    r"|[!?。！？؟।\n]"
 )
 _BREAK = re.compile(BREAK)
 _SOFT_BREAK = re.compile(SOFT_BREAK)

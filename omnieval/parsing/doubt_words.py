@@ -193,7 +193,9 @@ SOFT_BREAK = words(
 # Those who choose and are not the writer.
 OTHERS = words(
     {
-        "en": r"he|she|they|some|many|most(?=\s+(?:people|viewers|listeners|of|would|might|will|pick"
+        "en": r"passerby|passengers?|drivers?|captains?|chefs?|waiters?|waitress|coach|referee|doctors?"
+        r"|nurses?|officers?|lawyers?|he|she|they|some|many|most(?=\s+(?:people|viewers|listeners|of|would"
+        r"|might|will|pick"
         r"|choose|say))|others?|someone|anyone|everyone|everybody|nobody|one|people|persons?|m[ae]n|wom[ae]n"
         r"|boys?|girls?|hosts?|speakers?|contestants?|players?|students?|teachers?|narrators?|audiences?"
         r"|viewers?|readers?"
@@ -228,8 +230,10 @@ WRITER = words(
 )
 SAYS = words(
     {
-        "en": r"pick|choose|select|think|believe|go|says?|said|saying|claim(?:s|ed|ing)?|states?|stated"
-        r"|stating|announce[sd]?|announcing|shout(?:s|ed|ing)?|argue[sd]?"
+        "en": r"whispers?|yells?|mutters?|screams?|adds|responds|types|typed|writes|wrote|admits|suspects"
+        r"|assumes|hopes|swears|asserts|pick|choose|select|think|believe|go|says?|said|saying|claim(?:s|ed"
+        r"|ing)?|states?|stated"
+        r"|stating|announce[sd]?|announcing|shout(?:s|ed|ing)|argue[sd]?"
         r"|insist(?:s|ed)?|thinks?|thought|believe[sd]?|tells?|told|repl(?:y|ies|ied)|answers|answered"
         r"|picks|picked|chooses|chose|selects|selected"
         r"|votes?|voted|guesse[sd]|reveal(?:s|ed)?|declare[sd]?|would|might|could|may|exclaim(?:s|ed)?"

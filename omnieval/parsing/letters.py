@@ -30,7 +30,7 @@ _LINKS = rf"(?:{GLUE}|{LINK})*+"
 # `The answer is`: what stands between a word for the answer and its letter.
 DECLARED = re.compile(
     rf"(?:{ANSWER}{_LINKS}|{WEAK_ANSWER}{_MARK_LINK}{_LINKS}"
-    rf"|{CORRECT}(?:的)?[ ]?(?:one|{WEAK_ANSWER}|{OPTION}){_LINKS}"
+    rf"|{CORRECT}(?:的)?[ ]?(?:one|{WEAK_ANSWER}|{OPTION})(?![,，]){_LINKS}"
     rf"|(?:{ANSWER}|{CORRECT}\s{WEAK_ANSWER})[^.!?\n;:。！？]{{0,70}}?{IS}{_LINKS})\Z",
 )
 _BEFORE_SMALL = re.compile(
@@ -97,7 +97,8 @@ _ARTICLE_OF_LETTER = re.compile(r" [B-J] [a-zà-ÿ]")
 _ARTICLE_AFTER = re.compile(r"[^\S\n]+[a-z\u00df-\u024f]")
 _FOLLOWED_BY_SMALL_WORD = re.compile(r"[^\S\n]+[a-z\u00df-\u024f\u0430-\u044f\u03b1-\u03c9]")
 REASON_AFTER = re.compile(
-    r"\s+(?:because|since|as|for|given|based|due|and|but|which|where|with|while|from|here|instead|rather|over"
+    r"\s+(?:because|since|as|that|unless|for|given|based|due|and|but|which|where|with|while|from|here"
+    r"|instead|rather|over"
     r"|than|not|in\s+(?:my|this|the\s+end)|on\s+this|to\s+me|[iI]\s+(?:guess|think|believe|suppose"
     r"|would\s+say)|[iI]['’]d\s+say|after\s+all|as\s+well|even\s+though|despite|in\s+spite|though|although"
     r"|then|if|so|porque|weil|car"

@@ -17,7 +17,7 @@ _UNSURE = re.compile(
 _NO_NEGATION = re.compile(NO_NEGATION, re.IGNORECASE)
 # What a writer says of himself and not of the question: `I'm happy to help`, `No, I can't determine this`.
 _OF_ONESELF = re.compile(
-    r"\b(?:i['’]?\s?a?m|i\s+would\s+be|i['’]d\s+be|we['’]re|what\s+an?)\s+(?:\w+ly\s+|so\s+|very\s+"
+    r"\b(?:i['’]?\s?a?m|i\s+would\s+be|i['’]d\s+be|we['’]re|what\s+an?|i\s+hope)\s+(?:\w+ly\s+|so\s+|very\s+"
     r"|not\s+)?\w+",
     re.IGNORECASE,
 )
@@ -48,6 +48,12 @@ _INTRODUCTION = re.compile(
     r"|would|be|should|答案|正确|是"
     r"|为"
     r"|选)\b\W*)+",
+    re.IGNORECASE,
+)
+# What is said to be the answer at the end of a text.
+_DECLARED = re.compile(
+    r"\b(?:the|my)\s+(?:\w+\s+)?answer\s+(?:is|would\s+be"
+    r"|must\s+be)\W{1,4}(?P<said>[^\W_][^.!?\n]{0,200})[\W_]*\Z",
     re.IGNORECASE,
 )
 _LONGEST_REPLY = 600
@@ -87,6 +93,10 @@ def _equal(text: str, said: list[str], wanted: Mapping[str, list[str]]) -> list[
     introduction = None if equal else _INTRODUCTION.match(text)
     if introduction is not None:
         rest = _words(text[introduction.end() :])
+        equal = [letter for letter, words in wanted.items() if words == rest]
+    declared = None if equal else _DECLARED.search(text)
+    if declared is not None:
+        rest = _words(declared.group("said"))
         equal = [letter for letter, words in wanted.items() if words == rest]
     return equal
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
-from omnieval.parsing.context import ANY_BREAK, Context, after_last
+from omnieval.parsing.context import ANY_BREAK, Context
 from omnieval.parsing.doubt_words import (
     EXAMPLE,
     NEGATION,
@@ -19,15 +19,13 @@ from omnieval.parsing.doubt_words import (
     NO_CONDITION,
     NO_NEGATION,
     OTHER_ANSWER,
-    OTHERS,
     QUESTION_START,
-    REPORTS,
-    SAYS,
     SUPPOSED,
     SUPPOSED_FIRST,
-    WRITER,
 )
 from omnieval.parsing.letters import DECLARED, LETTER, REASON_AFTER
+from omnieval.parsing.speakers import OTHERS_BEFORE, has_another_subject, of_others
+from omnieval.parsing.verdicts import BUT_IT_IS_NOT, CALLED_RIGHT, CALLED_WRONG, FAVOURED
 from omnieval.parsing.words import ADVERB, CHOOSES, CONCLUDES, GLUE, MARKS, OPTION, POINTS, words
 
 Stance = Literal["chosen", "rejected", "named", "supposed"]
@@ -100,19 +98,8 @@ _SECOND_PERSON = re.compile(
 _ASKS_AT_END = re.compile(
     r"(?:吗|嗎|呢|か)[\s?？。！!\"'”’)]*\Z|(?:습니까|니까|인가요|일까요|할까요)[\s?？。]*\Z"
 )
-_OTHERS_SAY = re.compile(rf"{OTHERS}[^,;，]{{0,60}}?{SAYS}")
-_THEIR_ANSWER = re.compile(
-    rf"(?:{OTHERS}(?:['’]s|['’])|(?<![a-z])(?:his|her|their|whose)|(?<![a-z])(?!(?:model|assistant|question"
-    rf"|today|let|here|it|that|what|there)['’])[a-z]+['’]s)\s+(?:\w+\s+)?(?:answer|choice|guess"
-    rf"|pick|response)"
-)
-# `B, she says`, in languages whose verb comes last.
-_SAID_AFTER = re.compile(
-    r"[,.!]?\s*[\"”'’]\s*,?\s*(?:says|said|shouts|shouted|replies|replied|asks|asked|yells|exclaims|he\s"
-    r"|she\s)|と(?:言(?!え)|述べ|話し|叫|答え|主張)|[라다]고\s*(?:말|했|주장|외|대답)"
-)
-_THOUGHT_AFTER = re.compile(r"と(?:思|考え)|[라다]고\s*(?:생각|믿)")
-_OTHERS = re.compile(OTHERS)
+_ONLY_WORD = words({"en": "only", "es": "solo|sólo", "de": "nur", "ru": "только"}, {"zh": "只有|唯有"})
+_ONLY = re.compile(rf"(?<!not\s)(?:{_ONLY_WORD})(?:{MARKS}|{OPTION})*+\Z")
 _EXCEPT = re.compile(
     rf"(?:(?<![a-z])(?:except(?:\s+for)?|but|other\s+than|apart\s+from|besides)|除了?|以外)(?:{MARKS}"
     rf"|{OPTION})*\Z"
@@ -142,17 +129,6 @@ _WRITER_ENDS = re.compile(
     r"|exclude\w*|drop\w*|know|found|at|in|of)\b)"
     r"[^,;:]{0,40}\Z"
 )
-_REPORTED = re.compile(
-    rf"{REPORTS}(?:\s+(?:that|us|him|her|them|me|que|dass))*\s*[:,]?\s*[\"“'«]?\s*(?:(?:the|la|el|die"
-    rf"|my)\s+)?(?:(?:correct|right|final|best)\s+)*"
-    rf"(?:(?:it\s+is|it['’]s|that['’]s|答案|正确|是|选|为|应该)\s*)*(?:(?:answer|option|choice|respuesta"
-    rf"|réponse"
-    rf"|antwort)\s*(?::|is|must\s+be|es|est|ist)\s*)?(?:{MARKS}|{OPTION})*\Z"
-)
-# The comma that some languages set before what is said.
-_COMMA_THAT = re.compile(r"\A\s*,\s*(?:что|dass|że)?")
-_TOLD_ME = re.compile(r"\b(?:told|tells|asked|asks|showed|shows)\s+(?:me|us)\b")
-_WRITER = re.compile(WRITER)
 # A noun that the denied thing is: `the sound that is not heard is B`, `没有提到的是B`.
 _WHICH = words(
     {
@@ -173,117 +149,14 @@ _BY_VERB = re.compile(
     rf"{CHOOSES}(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|be|also|with|was|were|here|would|should|must"
     rf"|la|el|le|die|que|dass|que\s+sea|es)(?![a-z]))*+\Z"
 )
-_PERSONAL = re.compile(
-    r"(?:choos|chose|pick|select|go(?:ing|ne)?\s|went|opt|say|guess|bet|answer|vote|settle|stick|lean|prefer"
-    r"|submit|mark|think|believe|mean)"
-)
-# Before a verb without a subject of its own: an order, an infinitive, a noun; or nothing.
-_NO_SUBJECT = re.compile(
-    r"(?:\A|(?<![a-z])(?:to|should|would|must|will|please|then|just|only|let['’]s|by|now|best|final|first|my"
-    r"|the|correct|right|likely|\w+ly))\W*\Z"
-)
-_OTHERS_BEFORE = re.compile(rf"{OTHERS}\s+(?:\w+ly\s+)?\Z")
 _BY_EVIDENCE = re.compile(rf"{POINTS}(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|answer)(?![a-z]))*+\Z")
 _CONCLUDED = re.compile(
     rf"{CONCLUDES}(?:{GLUE}|{ADVERB}|{OPTION}|(?:it['’]?s|it\s+is|it|is|must|be|应|选|選|是|选择|c['’]est|es"
     rf"|ist"
     rf"|è|é)(?![a-z]))*+\Z"
 )
-_IS = (
-    r"(?:is|are|was|were|seems?|appears?|looks?|sounds?|would\s+be|must\s+be|should\s+be|might\s+be|will\s+be"
-    r"|could\s+be|has\s+to\s+be|remains|['’]s)"
-)
-_DEGREE = (
-    r"(?:(?:\w+ly|almost|also|just|not\s+only|quite|very|indeed|even|still|most|more|the|a|an|my|our"
-    r"|to\s+be|to|both|all|only|overall|single)\s+)*+"
-)
-_BE = words(
-    {
-        "romance": r"(?:es|est|è|é|parece|seems|semble|sarebbe|sería|seria)(?:\s+(?:la|le|el|a|o|il"
-        r"|l['’]))?(?:\s+(?:opción|option|réponse|opção|risposta|respuesta|resposta|más|mais|plus|più))?",
-        "de": r"(?:ist|wäre|scheint)(?:\s+(?:die|der|das))?",
-        "slavic": r"(?:—|это|является|jest|je)",
-        "asian": r"(?:là|adalah|merupakan)(?:\s+(?:jawaban|đáp án|câu trả lời|pilihan))?(?:\s+yang)?",
-    }
-)
-_CALLED_RIGHT = re.compile(
-    rf"(?:选项|選項|项|項|选択肢|번)?{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:correct|right|true"
-    rf"|answer"
-    rf"|best(?=\s+(?:answer|option|choice|fit|match))|choice|option(?!s)|pick|winner|one|guess|vote|bet"
-    rf"|final|chosen"
-    rf"|selected)(?![a-z])"
-    rf"|\s+(?:the|my|our)\s+(?:(?:most|more)\s+\w+|best|correct|right|only|obvious|likely"
-    rf"|likeliest)\s+(?:\w+\s+)?(?:answer|choice|option|one|match|fit)(?![a-z])|\s+(?:alone\s+"
-    rf"|only\s+)?(?:remains|is\s+left)(?=\s*(?:[.!,;]|\Z))|\s+(?:is|does)(?=\s*(?:[.!]|\Z))"
-    rf"|\s+to\s+be\s+(?:the\s+)?(?:correct|right|best|true)|\s+(?:is|has\s+to\s+be"
-    rf"|must\s+be)\s+it(?=\s*(?:[.!,;]|\Z))|gets\s+my\s+(?:vote|pick)|it\s+is(?![a-z])|final\s+answer"
-    rf"|is\s+(?:the|my"
-    rf"|our)\s+(?:\w+\s+){{0,2}}(?:answer|choice|option|pick|guess|selection|conclusion)"
-    rf"|[:：,，–—-]\s*{MARKS}*(?:yes|correct|true|right|对|正确|是)(?![a-z])|[?？]\s*(?:yes|correct"
-    rf"|right)(?![a-z])"
-    rf"|[:：]?{MARKS}*[✓✔✅☑√]|\s*(?:<-+|<=+|←|⬅|👈)(?!\s*(?:wrong|incorrect|distractor|no\b))"
-    rf"|(?:选项|選項|项|項)?(?:才|就|显然|应该)?(?:是|为|為)?(?:(?:最佳|最好|最优|唯一|最终)的?(?:答案|选项"
-    rf"|选择)|正确"
-    rf"|正確|对的|對的|无疑|对|對|答案|正解)"
-    rf"|\s*(?:が|は|のほうが|の方が)(?:最も|一番|唯一)?(?:正解|正しい|答え|正答|適切|妥当|適当|適して|合って"
-    rf"|合致|当てはま)|\s*(?:を選|を選択|だと思|と思|と考え)"
-    rf"|(?:번)?\s*(?:이|가|은|는)\s*(?:가장\s*|더\s*|제일\s*)?(?:정답|맞|옳|적절|적합|답|올바)|\s*(?:를"
-    rf"|을)\s*(?:선택|고르|택)|(?:라"
-    rf"|이라)고\s*(?:생각|봅)|(?:번)?\s*(?:입니다|이에요|예요|이다|인\s*것\s*같|일\s*것)|です|でしょう"
-    rf"|だろう|だと思"
-    rf"|\s*{_BE}\s*(?:correct[aeo]?|bonne|juste|exacte?|beste\w*|mejor|meilleure|migliore|melhor|лучш\w+"
-    rf"|richtig\w*|korrekt\w*|cert[ao]|corret[ao]|giust[ao]|corrett[ao]|respuesta|réponse|antwort|resposta"
-    rf"|risposta"
-    rf"|верн\w+|правильн\w+|poprawn\w+|správn\w+|benar|tepat|đúng|đáp án)"
-    rf"|\s+(?:верн\w+|правильн\w+|подходит|richtig|korrekt|juste|passt\s+(?:am\s+besten|besser)"
-    rf"|trifft\s+(?:am\s+besten\s+)?zu|stimmt|wählen|nehmen|sagen|doğru|đúng|benar|सही"
-    rf"|صحيح(?:ة)?|هي الصحيحة|ถูกต้อง|στη|είναι\s+η?\s*σωστή))",
-)
-_FAVOURED = re.compile(
-    rf"{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:best|likely|likeliest|plausible|accurate"
-    rf"|appropriate|suitable|reason|cause|explanation|valid|supported"
-    rf"|better|closer|closest|stronger|safer|preferable|good|reasonable|logical|consistent|fitting|fit|match"
-    rf"|safest|strongest)(?![a-z])"
-    rf"|{_IS}\s+(?:what|where|how)(?![a-z])"
-    rf"|fits?\s+(?:best|better|the|perfectly|well)|match(?:es)?\s+(?:best|the|what|this|perfectly|exactly)"
-    rf"|(?:best|correctly|accurately|perfectly|clearly|most\s+\w+)\s+(?!not)\w+"
-    rf"|(?:most|more)\s+(?:convincing|plausible|likely|fitting|accurate|appropriate|probable|suitable)"
-    rf"|makes\s+(?:the\s+most\s+)?sense|works\s+best|(?:fits|matches|applies|works|holds|wins)(?=\s*(?:[.!,;]"
-    rf"|\Z))|aligns?\s+(?:best\s+)?with|stands\s+out"
-    rf"|corresponds\s+(?:best\s+)?to|is\s+confirmed|can\s+be\s+confirmed|seems\s+right"
-    rf"|(?:选项|選項|项|項)?(?:比[a-j]|最|更|较为?)?(?:最合适|合适|最符合|符合|贴切|准确|最佳|更|合理))",
-)
-_CALLED_WRONG = re.compile(
-    rf"(?![,，]\s*\w+n['’]t\s+it\b){MARKS}*[,，]?\s*(?:(?:{_IS}|can|could|does|do|did|would|has|have|must"
-    rf"|should|will)\s+(?:\w+\s+){{0,2}}?(?:not(?!\s+only)|wrong|incorrect|false"
-    rf"|unlikely|impossible|implausible|excluded|ruled\s+out|eliminated|discarded|dismissed|rejected"
-    rf"|invalid|irrelevant|inaccurate|no|out|less|doubtful"
-    rf"|incompatible|inconsistent|unsupported|contradicted|unrelated|a\s+distractor|never)(?![a-z])"
-    rf"|(?:is|does|was|are|do|would|could|did|has|have|wo|ca|must|should)n['’]t(?![a-z])|cannot(?![a-z])"
-    rf"|contradicts|fails(?![a-z])"
-    rf"|[:：–—-]\s*{MARKS}*(?:no|not|wrong|incorrect|false|错|错误|不对)(?![a-z])|\s+(?:no|wrong|incorrect"
-    rf"|false)(?=\s*(?:[.,;\n]|$|[b-j]\)))"
-    rf"|[,，]\s*{MARKS}*(?:no|wrong|incorrect|false|hayır|non|nein|нет)(?=\s*(?:[.,;\n]|$))|[?？]\s*(?:no"
-    rf"|nope|wrong"
-    rf"|incorrect)(?![a-z])|[:：]?{MARKS}*[✗✘❌×]"
-    rf"|(?:选项|選項|项|項)?(?:则|也|都|均|是|为|為|并|肯定|明显|显然)?(?:干扰|迷惑|不(?!选|選|是[a-z]|如选)"
-    rf"|错|錯|有误|排除|没(?!错)|沒|无关|無關"
-    rf"|可以排除|可排除|被排除)|は(?:誤|違|不|間違)|は正しくない|(?:が|は)?ではな|じゃな|より(?!も?良)"
-    rf"|\s*(?:가|이|는|은|도)?\s*아[니닙닌]|(?:で)?もな[いく]|\s*(?:은|는)\s*틀|보다"
-    rf"|\s+n['’](?:est)\s+pas|\s+no\s+(?:es|puede|parece)|\s+não\s+(?:é|pode)|\s+non\s+(?:è|può)|\s+(?:es"
-    rf"|est|ist|è|é)\s+(?:incorrect\w*|fausse?|falsch|falsa|errada|sbagliat\w*|nicht|wrong|pas)"
-    rf"|\s+(?:(?:[—–-]\s*)?(?:это\s+)?не(?:верн\w+|правильн\w+)?|salah|sai|yanlış|değil|bukan|tidak|गलत|नहीं"
-    rf"|خاطئ\w*|ليس\w*"
-    rf"|nie\s+jest|není))",
-)
-_BUT_IT_IS_NOT = re.compile(
-    r"[^.!?\n。]{0,60}?(?:\b(?:but|however|although|though)\b[^.!?\n]{0,12}?\b(?:is\s+not|isn['’]t"
-    r"|is\s+wrong|is\s+incorrect|is\s+actually\s+(?:wrong|incorrect|false)|not)\b(?!\s+(?:[a-j]\b|because"
-    r"|mentioned|stated|explicit))"
-    r"|[但][^，。]{0,6}?(?:不对|错|不是|不正确))",
-)
 _RANGE_AFTER = re.compile(
-    rf"{MARKS}*(?:(?:to|through|thru|bis|à|a)\s|[-–~〜]|至|到|から){MARKS}*[b-j](?![a-z])"
+    rf"{MARKS}*(?:(?:to|through|thru|bis|à|a)\s|[-–~〜]|至|到|から){MARKS}*[b-h](?![a-z])"
 )
 _CUT_AFTER = re.compile(
     rf"{MARKS}*,?\s*(?:or|and|oder|ou|und|或|或者|还是|和|または|또는|o|y|et|или)[\s.…]*(?:possibly|perhaps"
@@ -309,7 +182,7 @@ def judge(context: Context) -> Judgement:
     """What the text says of one letter, or of letters named in one breath."""
     if _EXCEPT.search(context.before) and _ALL_WRONG.search(context.rest):
         return Judgement("chosen", "the only one not called wrong", CHOICE)
-    if _CALLED_WRONG.match(context.after) or _denied_at_end(context):
+    if CALLED_WRONG.match(context.after) or _denied_at_end(context):
         return Judgement("rejected", "called wrong")
     if _negated(context):
         return Judgement("rejected", "negated")
@@ -359,13 +232,11 @@ def _supposed(context: Context) -> str | None:
         return "in a question"
     if _conditional(context.main) or _conditional(context.rest):
         return "under a condition"
-    if _BUT_IT_IS_NOT.match(context.after):
+    if BUT_IT_IS_NOT.match(context.after):
         return "seems right and is not"
-    if _SAID_AFTER.search(context.rest):
-        return "said by another"
     if _EXAMPLE.search(context.before):
         return "an example"
-    if _of_others(context):
+    if of_others(context):
         return "said by another"
     return None
 
@@ -400,24 +271,6 @@ def _conditional(text: str) -> bool:
     return False
 
 
-def _of_others(context: Context) -> bool:
-    """Whether another than the writer chooses: `the host says that the answer is`, `many would pick`."""
-    main = context.main
-    if _OTHERS.search(main) and _THOUGHT_AFTER.search(context.rest):
-        return True
-    if _THEIR_ANSWER.search(main) or _REPORTED.search(main):
-        return True
-    said = None
-    for match in _OTHERS_SAY.finditer(main):
-        said = match
-    if said is None or _WRITER.search(_TOLD_ME.sub(" ", main[said.start() :])):
-        return False
-    between = _COMMA_THAT.sub("", main[said.end() :])
-    if re.search(r"[,，;]", between) and not re.search(r"[,，]?\s*[\"“「']", between):
-        return False
-    return len(between) < 60
-
-
 def _choice(context: Context) -> Judgement | None:
     declared = DECLARED.search(context.near)
     if declared is not None and not _described(context) and not _explains(declared, context):
@@ -427,16 +280,18 @@ def _choice(context: Context) -> Judgement | None:
             declared.group()
         ):
             return Judgement("chosen", "declared as the answer", DECLARATION)
-    if _CALLED_RIGHT.match(context.after):
+    if _ONLY.search(context.before):
+        return Judgement("chosen", "the only one", CHOICE)
+    if CALLED_RIGHT.match(context.after):
         return Judgement("chosen", "called right", CHOICE)
-    if _FAVOURED.match(context.after):
+    if FAVOURED.match(context.after):
         return Judgement("chosen", "called the best", HINT)
     if not context.clause_ends:
         return None
     if _HEDGE.search(context.clause) and not context.after.startswith("?"):
         return Judgement("chosen", HEDGED, HINT)
     verb = _BY_VERB.search(context.before)
-    if verb is not None and not _has_another_subject(context, verb):
+    if verb is not None and not has_another_subject(context, verb):
         weight = HINT if verb.group().startswith("would") else CHOICE
         return Judgement("chosen", "chosen by a verb", weight)
     if _IDENTIFIED.search(context.before):
@@ -444,22 +299,13 @@ def _choice(context: Context) -> Judgement | None:
     if _NOUN_IS.search(context.before):
         return Judgement("chosen", "said to be what is asked for", HINT)
     evidence = _BY_EVIDENCE.search(context.before)
-    if evidence is not None and not _OTHERS_BEFORE.search(context.before[: evidence.start()]):
+    if evidence is not None and not OTHERS_BEFORE.search(context.before[: evidence.start()]):
         return Judgement("chosen", "what the evidence points to", HINT)
     if _CONCLUDED.search(context.before):
         return Judgement("chosen", "concluded", CHOICE)
     if _WRITER_ENDS.search(context.clause) and re.match(r"\W*(?:[.!,;\n]|\Z)", context.after):
         return Judgement("chosen", "the writer's own words end with it", HINT)
     return None
-
-
-def _has_another_subject(context: Context, verb: re.Match[str]) -> bool:
-    """Whether another than the writer does the choosing: `the robot selected C`."""
-    if not _PERSONAL.match(verb.group()) or _WRITER.search(context.main):
-        return False
-    before = after_last(ANY_BREAK, context.before[: verb.start()])
-    before = before[max(before.rfind(":"), before.rfind("：")) + 1 :]
-    return not _NO_SUBJECT.search(before)
 
 
 def _is_another(near: str, declared: re.Match[str]) -> bool:
