@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from omnieval.datasets.daily_omni import Converted
+    from omnieval.datasets import Converted, Unpacked
 
 data_app = typer.Typer(help="Get data sets, convert them, check them.", no_args_is_help=True)
 
@@ -25,7 +25,7 @@ Strict = Annotated[bool, typer.Option("--strict", help="Exit code 3 when anythin
 
 @data_app.command()
 def convert(
-    name: Annotated[str, typer.Argument(help="daily-omni.")],
+    name: Annotated[str, typer.Argument(help="daily-omni, video-mme or seed-tts.")],
     src: Annotated[Path, typer.Option(help="The release: a folder, or a file of it.")],
     dst: Annotated[Path, typer.Option(help="Where the converted data set goes.")],
     official_qa: Annotated[
@@ -35,6 +35,10 @@ def convert(
     probe_duration: Annotated[
         bool, typer.Option("--probe-duration", help="daily-omni: measure the durations that no file tells.")
     ] = False,
+    split: Annotated[str, typer.Option(help="daily-omni: which split, where there are several.")] = "test",
+    to: Annotated[
+        str, typer.Option(help="layout, or for daily-omni parquet: from qa.json and Videos to a release.")
+    ] = "layout",
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -43,11 +47,27 @@ def convert(
     from omnieval.config import suggest
     from omnieval.errors import ConfigError
 
-    if name != "daily-omni":
-        raise ConfigError(f"no conversion for {name!r}{suggest(name, ['daily-omni'])}")
-    done = datasets.convert_daily_omni(
-        src, dst, official_qa=official_qa, probe_duration=probe_duration, notify=_say
-    )
+    if to not in ("layout", "parquet") or (to == "parquet" and name != "daily-omni"):
+        raise ConfigError(f"--to {to}: {name} is converted to layout, and daily-omni also to parquet")
+    if (official_qa or probe_duration) and (name, to) != ("daily-omni", "layout"):
+        raise ConfigError("--official-qa and --probe-duration are for daily-omni from parquet")
+    done: Converted | Unpacked
+    if to == "parquet":
+        done = datasets.daily_omni_to_parquet(src, dst, notify=_say)
+    elif name == "daily-omni" and (src / "qa.json").is_file():
+        done = datasets.unpack_daily_omni(src, dst, notify=_say)
+    elif name == "daily-omni":
+        done = datasets.convert_daily_omni(
+            src, dst, official_qa=official_qa, probe_duration=probe_duration, split=split, notify=_say
+        )
+    elif name == "video-mme":
+        done = datasets.convert_video_mme(src, dst, notify=_say)
+    elif name == "seed-tts":
+        done = datasets.convert_seed_tts(src, dst, notify=_say)
+    else:
+        raise ConfigError(
+            f"no conversion for {name!r}{suggest(name, ['daily-omni', 'video-mme', 'seed-tts'])}"
+        )
     _conclude(done, strict=strict, as_json=as_json)
 
 
@@ -86,7 +106,7 @@ def check(
     sys.exit(3 if any(one.problems() for one in done) else 0)
 
 
-def _conclude(done: Converted, *, strict: bool, as_json: bool) -> None:
+def _conclude(done: Converted | Unpacked, *, strict: bool, as_json: bool) -> None:
     problems = done.problems()
     if as_json:
         _print_json(_jsonable(done, problems=problems))

@@ -2,5 +2,17 @@
 
 from omnieval.datasets.check import Checked, check_data
 from omnieval.datasets.daily_omni import Converted, convert_daily_omni
+from omnieval.datasets.publish import daily_omni_to_parquet
+from omnieval.datasets.unpack import Unpacked, convert_seed_tts, convert_video_mme, unpack_daily_omni
 
-__all__ = ["Checked", "Converted", "check_data", "convert_daily_omni"]
+__all__ = [
+    "Checked",
+    "Converted",
+    "Unpacked",
+    "check_data",
+    "convert_daily_omni",
+    "convert_seed_tts",
+    "convert_video_mme",
+    "daily_omni_to_parquet",
+    "unpack_daily_omni",
+]

@@ -14,7 +14,7 @@ from omnieval.benchmarks.daily_omni_data import table_of
 from omnieval.parsing import gold_letter
 
 # Columns of a parquet release that the official file has too, by its own names.
-_METADATA = ("Type", "video_category", "video_duration", "content_parent_category", "content_fine_category")
+METADATA = ("Type", "video_category", "video_duration", "content_parent_category", "content_fine_category")
 
 Row = dict[str, Any]
 
@@ -31,7 +31,7 @@ def qa_row(row: Mapping[str, Any]) -> Row:
     is, so that nobody takes it for a letter."""
     options = rows.options(row.get("candidates"))
     answer = rows.text(row, "answer")
-    metadata = {name: row[name] for name in _METADATA if row.get(name) is not None}
+    metadata = {name: row[name] for name in METADATA if row.get(name) is not None}
     return {
         "Question": rows.text(row, "question"),
         "Choice": list(options),

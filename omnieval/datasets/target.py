@@ -88,21 +88,27 @@ class Target:
         self.bytes_written += size
         return path
 
+    def move(self, name: str, made: Path, source: str) -> Path:
+        """Take a whole file of the same disk that was made elsewhere."""
+        path = self.folder / name
+        with storage_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            size = made.stat().st_size
+            made.replace(path)
+            self._note(name, size, source)
+        self.written.append(name)
+        self.bytes_written += size
+        return path
+
     def link(self, name: str, original: Path, source: str) -> Path:
         """A file that is there already, under another name: a hard link, or a copy where that cannot be."""
         path = self.folder / name
         with storage_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with _partial(path) as partial:
-                try:
-                    os.link(original.resolve(), partial)
-                except OSError:
-                    return self.put(name, _pieces(original), source)
-                size = partial.stat().st_size
-                partial.replace(path)
-            self._note(name, size, source)
-        self.written.append(name)
-        return path
+            with _partial(path) as partial, contextlib.suppress(OSError):
+                os.link(original.resolve(), partial)
+                return self.move(name, partial, source)
+        return self.put(name, _pieces(original), source)
 
     def _note(self, name: str, size: int, source: str) -> None:
         line = json.dumps({"name": name, "size": size, "source": source}).encode() + b"\n"
