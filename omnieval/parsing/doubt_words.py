@@ -98,7 +98,8 @@ NEGATION_AT_END = words(
 )
 SUPPOSED = words(
     {
-        "en": r"if|whether|unless|supposing|in\s+case|you\s+mean(?:t)?|(?:was|were)\s+(?:going|about"
+        "en": r"(?<=right\s)had|(?<=correct\s)had|(?<=answer\s)had|(?<=choice\s)had|if|whether|unless"
+        r"|supposing|in\s+case|you\s+mean(?:t)?|(?:was|were)\s+(?:going|about"
         r"|tempted)\s+to|almost\s+(?:chose|said|picked|went)",
         "fr": r"s['’]il",
         "de": r"wenn|ob",
@@ -176,7 +177,7 @@ BREAK = words(
         "marks": r"[;；]|(?<!ответ\s)(?<!вариант\s)[—–]|\s-\s|->|→|=>",
         "zh": r"但|而是|所以|因此|故(?=选|答|正)|却|不如|于是|从而",
         "ja": r"ではなく|じゃなく|が、|ので|から、|よって|したがって|より(?:も)?",
-        "ko": r"아니라|그래서|따라서|하지만|지만|므로|보다(?:는)?",
+        "ko": r"아니라(?!고)|그래서|따라서|하지만|지만|므로|보다(?:는)?",
         "th": r"แต่|ดังนั้น",
         "hi": r"लेकिन|बल्कि|इसलिए",
     },
@@ -193,7 +194,8 @@ SOFT_BREAK = words(
 # Those who choose and are not the writer.
 OTHERS = words(
     {
-        "en": r"passerby|passengers?|drivers?|captains?|chefs?|waiters?|waitress|coach|referee|doctors?"
+        "en": r"colleagues?|friends?|classmates?|wife|husband|mother|mom|dad|brother|sister|boss|passerby"
+        r"|passengers?|drivers?|captains?|chefs?|waiters?|waitress|coach|referee|doctors?"
         r"|nurses?|officers?|lawyers?|he|she|they|some|many|most(?=\s+(?:people|viewers|listeners|of|would"
         r"|might|will|pick"
         r"|choose|say))|others?|someone|anyone|everyone|everybody|nobody|one|people|persons?|m[ae]n|wom[ae]n"
@@ -230,7 +232,8 @@ WRITER = words(
 )
 SAYS = words(
     {
-        "en": r"whispers?|yells?|mutters?|screams?|adds|responds|types|typed|writes|wrote|admits|suspects"
+        "en": r"answer(?=\s*\Z)|whispers?|yells?|mutters?|screams?|adds|responds|types|typed|writes|wrote"
+        r"|admits|suspects"
         r"|assumes|hopes|swears|asserts|pick|choose|select|think|believe|go|says?|said|saying|claim(?:s|ed"
         r"|ing)?|states?|stated"
         r"|stating|announce[sd]?|announcing|shout(?:s|ed|ing)|argue[sd]?"
@@ -258,7 +261,10 @@ REPORTS = words(
         "de": r"sagt|behauptet",
         "ru": r"говорит|сказала?|утверждает",
     },
-    {"zh": r"(?<![我以该就话是来用])说(?!明)|宣布|喊"},
+    {
+        "zh": r"(?<=[^我们人此以地也会就都合析断常,，。：:\s])(?:认为|主张|坚称|声称)"
+        r"|(?<![我以该就话是来用])说(?!明)|宣布|喊"
+    },
 )
 EXAMPLE = words(
     {

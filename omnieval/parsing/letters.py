@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from omnieval.parsing.verdicts import CALLED_RIGHT
 from omnieval.parsing.words import (
     ADVERB,
     ANSWER,
@@ -53,7 +54,8 @@ _NAME_BEFORE = re.compile(
     r"|influenza|flu"
     r"|protein|omega|factor|malaria|strep|(?:with|of|has|have|shows?|sees?|saw|holds?|reads?"
     r"|says?)\s+(?:the|a)\s+letter|label(?:l?ed)?|marked|named|called|sign|symbol|word|big"
-    r"|route|brand|candidate|witness|angle|bottle|button|agent|judge|patient|sample|container|suspect"
+    r"|route|article|clause|count|case|juror|defendant|courtroom|brand|candidate|witness|angle|bottle|button"
+    r"|agent|judge|patient|sample|container|suspect"
     r"|subject|actor"
     r"|door|box|item|object|bag|cup|ball|road|exit|street|floor|county|district|division|league|pool|court"
     r"|field|deck"
@@ -100,7 +102,8 @@ REASON_AFTER = re.compile(
     r"\s+(?:because|since|as|that|unless|for|given|based|due|and|but|which|where|with|while|from|here"
     r"|instead|rather|over"
     r"|than|not|in\s+(?:my|this|the\s+end)|on\s+this|to\s+me|[iI]\s+(?:guess|think|believe|suppose"
-    r"|would\s+say)|[iI]['’]d\s+say|after\s+all|as\s+well|even\s+though|despite|in\s+spite|though|although"
+    r"|would\s+say)|[iI]['’]d\s+say|after\s+all|by\s+far|as\s+well|even\s+though|despite|in\s+spite|though"
+    r"|although"
     r"|then|if|so|porque|weil|car"
     r"|perché|parce|ya\s+que|puisque|da|denn|option"
     r"|choice|pois|vì|karena|çünkü)(?![a-zA-Z])"
@@ -184,7 +187,7 @@ def _is_letter(text: str, low: str, match: re.Match[str], options: Collection[st
         return False
     if letter.islower():
         return _is_small_letter(said, letter, after) and (not options or letter.upper() in options)
-    if letter == "A" and _ARTICLE_AFTER.match(after) and not _NO_ARTICLE.match(after):
+    if letter == "A" and _is_article(after, low[end : end + _AFTER]):
         return False
     if letter == "A" and _ARTICLE_OF_LETTER.match(after):
         return False
@@ -192,6 +195,12 @@ def _is_letter(text: str, low: str, match: re.Match[str], options: Collection[st
         return False
     in_question = letter in options if options else letter in "ABCDEFGHJ"
     return in_question or letter in "ABCDEFGH" or bool(DECLARED.search(said))
+
+
+def _is_article(after: str, low_after: str) -> bool:
+    if not _ARTICLE_AFTER.match(after):
+        return False
+    return not (_NO_ARTICLE.match(after) or REASON_AFTER.match(after) or CALLED_RIGHT.match(low_after))
 
 
 def _is_small_letter(before: str, letter: str, after: str) -> bool:

@@ -27,6 +27,8 @@ _NO_ANSWER = re.compile(
     r"(?:determine|tell|say|answer|know|assist|help|identify|confirm|be\s+(?:sure|certain|determined)|view"
     r"|watch|access|receive|process|have\s+(?:enough|access|the))"
     r"|(?:can(?:no|['’])?t|cannot)\s+(?:see|hear)\s+(?:the|any|your)\s+(?:video|audio|clip|file)"
+    r"|\b(?:video|audio|clip|file|link)\s+(?:won['’]t|doesn['’]t|does\s+not|isn['’]t|is\s+not|didn['’]t"
+    r"|failed|is\s+missing)"
     r"|\bsorry\b|\bi\s+understand\b|\bi\s+have\s+no\b|\bquestion\b|\bi\s+(?:was|am|have)\s+not\b"
     r"|\bi\s+(?:wasn|haven)['’]t\b|\bi\s+(?:have|need|must)\s+to\b|\bi(?:\s+would|['’]d)?\s+need\b"
     r"|\bi\s+(?:can(?:no|['’])t|am\s+not"
@@ -37,7 +39,7 @@ _NO_ANSWER = re.compile(
 )
 _ASKS_FOR = re.compile(
     r"\b(?:please|could\s+you|can\s+you)\s+(?:\w+\s+)?(?:share|upload|provide|send|give|paste|describe)"
-    r"|\blet\s+me\s+(?:watch|see|check|listen|look|take)\b|\bsend\s+me\b",
+    r"|\blet\s+me\s+(?:watch|see|check|listen|look|take)\b|\b(?:send|tell)\s+me\b",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"[,;.!。，；！\n]|\bbut\b|而是|(?=\brather\s+than\b|\binstead\s+of\b|(?<=\s)not\b)")

@@ -42,7 +42,10 @@ _REPORTED = re.compile(
 )
 # The comma that some languages set before what is said.
 _COMMA_THAT = re.compile(r"\A\s*,\s*(?:что|dass|że)?")
-_TOLD_ME = re.compile(r"\b(?:told|tells|asked|asks|showed|shows)\s+(?:me|us)\b")
+_TOLD_ME = re.compile(
+    r"\b(?:told|tells|asked|asks|showed|shows)\s+(?:me|us)\b|\b(?:my|our)\s+(?:friend|colleague|wife|husband"
+    r"|mother|father|mom|dad|brother|sister|boss|teacher|son|daughter|classmate)s?\b"
+)
 _WRITER = re.compile(WRITER)
 _PERSONAL = re.compile(
     r"(?:choos|chose|pick|select|go(?:ing|ne)?\s|went|opt|say|guess|bet|answer|vote|settle|stick|lean|prefer"
@@ -78,7 +81,7 @@ def of_others(context: Context) -> bool:
 
 def has_another_subject(context: Context, verb: re.Match[str]) -> bool:
     """Whether another than the writer does the choosing: `the robot selected C`."""
-    if not _PERSONAL.match(verb.group()) or _WRITER.search(context.main):
+    if not _PERSONAL.match(verb.group()) or _WRITER.search(_TOLD_ME.sub(" ", context.main)):
         return False
     before = after_last(ANY_BREAK, context.before[: verb.start()])
     before = before[max(before.rfind(":"), before.rfind("：")) + 1 :]

@@ -13,6 +13,7 @@ from typing import Literal
 
 from omnieval.parsing.context import ANY_BREAK, Context
 from omnieval.parsing.doubt_words import (
+    BREAK,
     EXAMPLE,
     NEGATION,
     NEGATION_AT_END,
@@ -20,13 +21,15 @@ from omnieval.parsing.doubt_words import (
     NO_NEGATION,
     OTHER_ANSWER,
     QUESTION_START,
+    SAYS,
+    SOFT_BREAK,
     SUPPOSED,
     SUPPOSED_FIRST,
 )
 from omnieval.parsing.letters import DECLARED, LETTER, REASON_AFTER
 from omnieval.parsing.speakers import OTHERS_BEFORE, has_another_subject, of_others
 from omnieval.parsing.verdicts import BUT_IT_IS_NOT, CALLED_RIGHT, CALLED_WRONG, FAVOURED
-from omnieval.parsing.words import ADVERB, CHOOSES, CONCLUDES, GLUE, MARKS, OPTION, POINTS, words
+from omnieval.parsing.words import ADVERB, CHOOSES, CONCLUDES, GLUE, LINK, MARKS, OPTION, POINTS, words
 
 Stance = Literal["chosen", "rejected", "named", "supposed"]
 # How much a choice weighs: a weaker one does not replace a stronger one.
@@ -97,6 +100,10 @@ _SECOND_PERSON = re.compile(
 )
 _ASKS_AT_END = re.compile(
     r"(?:吗|嗎|呢|か)[\s?？。！!\"'”’)]*\Z|(?:습니까|니까|인가요|일까요|할까요)[\s?？。]*\Z"
+)
+_PART_OF_CHOICE = re.compile(
+    rf"(?:{OPTION}|{ADVERB}|{LINK}|{CHOOSES}|{BREAK}|{SOFT_BREAK}|{CONCLUDES}|{POINTS}|{SAYS}"
+    rf"|(?<![a-z])(?:find|consider|see|how|why|where)(?![a-z]))\s+\Z"
 )
 _ONLY_WORD = words({"en": "only", "es": "solo|sólo", "de": "nur", "ru": "только"}, {"zh": "只有|唯有"})
 _ONLY = re.compile(rf"(?<!not\s)(?:{_ONLY_WORD})(?:{MARKS}|{OPTION})*+\Z")
@@ -284,7 +291,7 @@ def _choice(context: Context) -> Judgement | None:
         return Judgement("chosen", "the only one", CHOICE)
     if CALLED_RIGHT.match(context.after):
         return Judgement("chosen", "called right", CHOICE)
-    if FAVOURED.match(context.after):
+    if FAVOURED.match(context.after) and not _named_thing(context):
         return Judgement("chosen", "called the best", HINT)
     if not context.clause_ends:
         return None
@@ -306,6 +313,11 @@ def _choice(context: Context) -> Judgement | None:
     if _WRITER_ENDS.search(context.clause) and re.match(r"\W*(?:[.!,;\n]|\Z)", context.after):
         return Judgement("chosen", "the writer's own words end with it", HINT)
     return None
+
+
+def _named_thing(context: Context) -> bool:
+    """Whether a word that is no part of a choice stands right before the letter: `Article C applies`."""
+    return re.search(r"[a-z]\s+\Z", context.before) is not None and not _PART_OF_CHOICE.search(context.before)
 
 
 def _is_another(near: str, declared: re.Match[str]) -> bool:
