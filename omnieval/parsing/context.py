@@ -58,7 +58,7 @@ class Context:
     @cached_property
     def before(self) -> str:
         """The sentence up to the letter."""
-        return self.text[max(self.sentence[0], self.floor, self.start - 130) : self.start]
+        return self.text[max(self.sentence[0], self.floor, self.start - 110) : self.start]
 
     @cached_property
     def rest(self) -> str:

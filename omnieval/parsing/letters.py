@@ -23,7 +23,7 @@ from omnieval.parsing.words import (
 
 _BEFORE, _AFTER = 100, 60
 # So many letters at either end of a text are looked at.
-_FIRST, _LAST = 8, 14
+_FIRST, _LAST = 8, 12
 
 LETTER = re.compile(rf"(?<![{WORD}])[A-Za-z](?![{WORD}])")
 _MARK_LINK = rf"{MARKS}*(?:[:：=→➜➡⇒–—-]|{IS})"
@@ -85,7 +85,7 @@ _NO_ARTICLE = re.compile(
     r"|cannot|should|must|might|may|has|have|does|do|describes?|shows?|says?|states?|only|for|in|to|from|due"
     r"|based|given|which|that|who|if|when|while|with|until|over|instead|rather|here|then|by|at|on|it"
     r"|correctly"
-    r"|accurately|makes|works|isn|doesn|wasn|contradicts?|fails?|aligns?|corresponds?|mentions?|talks"
+    r"|accurately|makes|works|wins|isn|doesn|wasn|contradicts?|fails?|aligns?|corresponds?|mentions?|talks"
     r"|refers?|option"
     r"|choice|nor|vs|versus|y|o|et|ou|und|oder|e|es|est|ist|è|é|porque|weil|car(?=\s+(?:il|elle|on|la|le"
     r"|les|c|l|un|une|nous)\b)|perché|perche|noch|mais|sondern|ni|né|wählen|nehmen|sagen"
@@ -104,7 +104,7 @@ REASON_AFTER = re.compile(
     r"|than|not|in\s+(?:my|this|the\s+end)|on\s+this|to\s+me|[iI]\s+(?:guess|think|believe|suppose"
     r"|would\s+say)|[iI]['’]d\s+say|after\s+all|by\s+far|as\s+well|even\s+though|despite|in\s+spite|though"
     r"|although"
-    r"|then|if|so|porque|weil|car"
+    r"|then|if|so|porque|weil|car(?=\s+(?:il|elle|on|la|le|les|l|un|une|nous|c)\b)"
     r"|perché|parce|ya\s+que|puisque|da|denn|option"
     r"|choice|pois|vì|karena|çünkü)(?![a-zA-Z])"
     r"|\s+(?:of\s+course|obviously|clearly|definitely|certainly|probably|for\s+sure)(?=\s*(?:[.!,;]|\Z))"

@@ -112,7 +112,7 @@ def _contained(text: str, wanted: Mapping[str, list[str]], options: Mapping[str,
         for letter, words in contained.items()
         if not any(other != words and _contains(other, words) for other in contained.values())
     ]
-    if not longest or "?" in text or "？" in text or _NO_ANSWER.search(text):
+    if not longest or "?" in text or "？" in text or _NO_ANSWER.search(text) or _ASKS_FOR.search(text):
         return None
     affirmed = [letter for letter in longest if not _denied(text, wanted[letter], options[letter])]
     return affirmed[0] if len(affirmed) == 1 else None

@@ -103,7 +103,7 @@ _ASKS_AT_END = re.compile(
 )
 _PART_OF_CHOICE = re.compile(
     rf"(?:{OPTION}|{ADVERB}|{LINK}|{CHOOSES}|{BREAK}|{SOFT_BREAK}|{CONCLUDES}|{POINTS}|{SAYS}"
-    rf"|(?<![a-z])(?:find|consider|see|how|why|where)(?![a-z]))\s+\Z"
+    rf"|(?<![a-z])(?:but|find|consider|see|how|why|where)(?![a-z]))\s+\Z"
 )
 _ONLY_WORD = words({"en": "only", "es": "solo|sólo", "de": "nur", "ru": "только"}, {"zh": "只有|唯有"})
 _ONLY = re.compile(rf"(?<!not\s)(?:{_ONLY_WORD})(?:{MARKS}|{OPTION})*+\Z")
