@@ -24,7 +24,7 @@ _ANSWER_AS_A = re.compile(r"\s*A\s?[:：]\s*\(?(?P<letter>[A-J])[).\s]*\Z")
 # A last sentence that is one letter; the text is looked at from its end only.
 _LAST_SENTENCE = re.compile(r"[.!?。！？:：\n][\s*_`\"'“‘(（【\[]*(?P<letter>[A-Z])[^\w]*\Z")
 _LEADING = re.compile(
-    r"[\W_]*(?:(?:option|choice|letter|选项|opción|option|вариант)\s+)?[\W_]*$", re.IGNORECASE
+    r"[\W_]*+(?:(?:option|choice|letter|选项|opción|option|вариант)\s+)?[\W_]*+\Z", re.IGNORECASE
 )
 # What makes a letter the subject of a sentence, in scripts without spaces.
 _PARTICLE = re.compile(

@@ -13,6 +13,7 @@ _SENTENCE_END = re.compile(
     r"\.(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bans\.)(?<!\bmr\.)(?<!\bdr\.)(?=[\s*\"'”’)\]]|$)"
     r"|[!?。！？؟।\n]"
 )
+_LONG_GAP = re.compile(r"\s{4,}")
 _BREAK = re.compile(BREAK)
 _SOFT_BREAK = re.compile(SOFT_BREAK)
 ANY_BREAK = re.compile(rf"{BREAK}|{SOFT_BREAK}")
@@ -53,7 +54,8 @@ class Context:
 
     @cached_property
     def after(self) -> str:
-        return self.text[self.end : self.end + 100]
+        """What stands after the letter; long gaps, as of what was left out, are shortened."""
+        return _LONG_GAP.sub("   ", self.text[self.end : self.end + 100])
 
     @cached_property
     def before(self) -> str:

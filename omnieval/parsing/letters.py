@@ -26,7 +26,7 @@ _BEFORE, _AFTER = 100, 60
 _FIRST, _LAST = 8, 12
 
 LETTER = re.compile(rf"(?<![{WORD}])[A-Za-z](?![{WORD}])")
-_MARK_LINK = rf"{MARKS}*(?:[:：=→➜➡⇒–—-]|{IS})"
+_MARK_LINK = rf"{MARKS}{{0,6}}(?:[:：=→➜➡⇒–—-]|{IS})"
 _LINKS = rf"(?:{GLUE}|{LINK})*+"
 # `The answer is`: what stands between a word for the answer and its letter.
 DECLARED = re.compile(
@@ -111,7 +111,8 @@ REASON_AFTER = re.compile(
     r"|\s+(?:потому|так\s+как|поскольку|لأن|क्योंकि)"
 )
 _BETWEEN = re.compile(
-    rf"{MARKS}*(?:,\s*(?:perhaps|maybe|possibly|probably)\s*)?(?P<and>(?:,\s*)?(?:and/or|and|or|nor|&|/|\||y"
+    rf"{MARKS}{{0,6}}(?:,\s*(?:perhaps|maybe|possibly|probably)\s*)?(?P<and>(?:,\s*)?(?:and/or|and|or|nor|&"
+    rf"|/|\||y"
     rf"|o|et|ou|und|oder|noch|ni|né|nem|e|hay|atau"
     rf"|dan|ve|veya|i|lub|ani|и|или|ни|أو|و|या|और|和|与|與|或|及|跟|to|through|thru|[-–~～]|至|到|还是(?:选"
     rf"|是)?|と"
@@ -122,7 +123,7 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 _VERB_AFTER = re.compile(
-    rf"{MARKS}*\s(?:is|are|was|were|seems?|can|could|does|do|did|would|has|have|cannot|\w+n['’]t|no|yes"
+    rf"{MARKS}{{0,6}}\s(?:is|are|was|were|seems?|can|could|does|do|did|would|has|have|cannot|\w+n['’]t|no|yes"
     rf"|wrong|right"
     r"|correct|incorrect|true|false|matches|fits)(?![a-z])|\s*[:：]",
     re.IGNORECASE,

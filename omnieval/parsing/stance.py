@@ -163,13 +163,14 @@ _CONCLUDED = re.compile(
     rf"|è|é)(?![a-z]))*+\Z"
 )
 _RANGE_AFTER = re.compile(
-    rf"{MARKS}*(?:(?:to|through|thru|bis|à|a)\s|[-–~〜]|至|到|から){MARKS}*[b-h](?![a-z])"
+    rf"{MARKS}{{0,6}}(?:(?:to|through|thru|bis|à|a)\s|[-–~〜]|至|到|から){MARKS}{{0,6}}[b-h](?![a-z])"
 )
 _CUT_AFTER = re.compile(
-    rf"{MARKS}*,?\s*(?:or|and|oder|ou|und|或|或者|还是|和|または|또는|o|y|et|или)[\s.…]*(?:possibly|perhaps"
+    rf"{MARKS}{{0,6}},?\s*(?:or|and|oder|ou|und|或|或者|还是|和|または|또는|o|y|et|или)[\s.…]*(?:possibly"
+    rf"|perhaps"
     rf"|maybe)?[\s.…]*\Z"
 )
-_SHARE_AFTER = re.compile(rf"{MARKS}*\s*[:=]?\s*(?:\d+(?:\.\d+)?\s*[%％]|[01]?\.\d+)")
+_SHARE_AFTER = re.compile(rf"{MARKS}{{0,6}}\s*[:=]?\s*(?:\d+(?:\.\d+)?\s*[%％]|[01]?\.\d+)")
 _HEDGED = re.compile(rf"(?:either|between|entre|zwischen|both)(?:{MARKS}|{OPTION})*+\Z")
 _LOOKED_AT = re.compile(
     rf"(?<![a-z])(?:(?:consider|check|checking|look(?:ing)?\s+at|examin(?:e|ing)|evaluat(?:e|ing)"
@@ -182,7 +183,7 @@ _OTHER = re.compile(OTHER_ANSWER)
 # What may stand between such a word and the word for an answer.
 _UP_TO_KEY = re.compile(r"[\s_\"'*:-]*(?:[a-z]+[\s_]+)?")
 _SMALL_WORD = re.compile(r"[^\S\n]+[a-zà-ÿа-яα-ω]|[描说講讲指提涉的]")
-_KEY_ALONE = re.compile(rf"{OPTION}{MARKS}*\Z")
+_KEY_ALONE = re.compile(rf"{OPTION}{MARKS}{{0,6}}\Z")
 
 
 def judge(context: Context) -> Judgement:

@@ -24,7 +24,8 @@ _BE = words(
     }
 )
 CALLED_RIGHT = re.compile(
-    rf"(?:选项|選項|项|項|选択肢|번)?{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:correct|right|true"
+    rf"(?:选项|選項|项|項|选択肢|번)?{MARKS}{{0,6}}[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:correct"
+    rf"|right|true"
     rf"|answer"
     rf"|best(?=\s+(?:answer|option|choice|fit|match))|choice|option(?!s)|pick|winner|one|guess|vote|bet"
     rf"|final|chosen"
@@ -36,9 +37,9 @@ CALLED_RIGHT = re.compile(
     rf"|must\s+be)\s+it(?=\s*(?:[.!,;]|\Z))|gets\s+my\s+(?:vote|pick)|it\s+is(?![a-z])|final\s+answer"
     rf"|is\s+(?:the|my"
     rf"|our)\s+(?:\w+\s+){{0,2}}(?:answer|choice|option|pick|guess|selection|conclusion)"
-    rf"|[:：,，–—-]\s*{MARKS}*(?:yes|correct|true|right|对|正确|是)(?![a-z])|[?？]\s*(?:yes|correct"
+    rf"|[:：,，–—-]\s*{MARKS}{{0,6}}(?:yes|correct|true|right|对|正确|是)(?![a-z])|[?？]\s*(?:yes|correct"
     rf"|right)(?![a-z])"
-    rf"|[:：]?{MARKS}*[✓✔✅☑√]|\s*(?:<-+|<=+|←|⬅|👈)(?!\s*(?:wrong|incorrect|distractor|no\b))"
+    rf"|[:：]?{MARKS}{{0,6}}[✓✔✅☑√]|\s*(?:<-+|<=+|←|⬅|👈)(?!\s*(?:wrong|incorrect|distractor|no\b))"
     rf"|(?:选项|選項|项|項)?(?:才|就|显然|应该)?(?:是|为|為)?(?:(?:最佳|最好|最优|唯一|最终)的?(?:答案|选项"
     rf"|选择)|正确"
     rf"|正確|对的|對的|无疑|对|對|答案|正解)"
@@ -57,7 +58,7 @@ CALLED_RIGHT = re.compile(
     rf"|صحيح(?:ة)?|هي الصحيحة|ถูกต้อง|στη|είναι\s+η?\s*σωστή))",
 )
 FAVOURED = re.compile(
-    rf"{MARKS}*[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:best|likely|likeliest|plausible|accurate"
+    rf"{MARKS}{{0,6}}[,，]?\s*(?:alone\s+)?(?:{_IS}\s+{_DEGREE}(?:best|likely|likeliest|plausible|accurate"
     rf"|appropriate|suitable|reason|cause|explanation|valid|supported"
     rf"|better|closer|closest|stronger|safer|preferable|good|reasonable|logical|consistent|fitting|fit|match"
     rf"|safest|strongest)(?![a-z])"
@@ -71,18 +72,21 @@ FAVOURED = re.compile(
     rf"|(?:选项|選項|项|項)?(?:比[a-j]|最|更|较为?)?(?:最合适|合适|最符合|符合|贴切|准确|最佳|更|合理))",
 )
 CALLED_WRONG = re.compile(
-    rf"(?![,，]\s*\w+n['’]t\s+it\b){MARKS}*[,，]?\s*(?:(?:{_IS}|can|could|does|do|did|would|has|have|must"
+    rf"(?![,，]\s*\w+n['’]t\s+it\b){MARKS}{{0,6}}[,，]?\s*(?:(?:{_IS}|can|could|does|do|did|would|has|have"
+    rf"|must"
     rf"|should|will)\s+(?:\w+\s+){{0,2}}?(?:not(?!\s+only)|wrong|incorrect|false"
     rf"|unlikely|impossible|implausible|excluded|ruled\s+out|eliminated|discarded|dismissed|rejected"
     rf"|invalid|irrelevant|inaccurate|no|out|less|doubtful"
     rf"|incompatible|inconsistent|unsupported|contradicted|unrelated|a\s+distractor|never)(?![a-z])"
     rf"|(?:is|does|was|are|do|would|could|did|has|have|wo|ca|must|should)n['’]t(?![a-z])|cannot(?![a-z])"
     rf"|contradicts|fails(?![a-z])"
-    rf"|[:：–—-]\s*{MARKS}*(?:no|not|wrong|incorrect|false|错|错误|不对)(?![a-z])|\s+(?:no|wrong|incorrect"
+    rf"|[:：–—-]\s*{MARKS}{{0,6}}(?:no|not|wrong|incorrect|false|错|错误|不对)(?![a-z])|\s+(?:no|wrong"
+    rf"|incorrect"
     rf"|false)(?=\s*(?:[.,;\n]|$|[b-j]\)))"
-    rf"|[,，]\s*{MARKS}*(?:no|wrong|incorrect|false|hayır|non|nein|нет)(?=\s*(?:[.,;\n]|$))|[?？]\s*(?:no"
+    rf"|[,，]\s*{MARKS}{{0,6}}(?:no|wrong|incorrect|false|hayır|non|nein|нет)(?=\s*(?:[.,;\n]|$))"
+    rf"|[?？]\s*(?:no"
     rf"|nope|wrong"
-    rf"|incorrect)(?![a-z])|[:：]?{MARKS}*[✗✘❌×]"
+    rf"|incorrect)(?![a-z])|[:：]?{MARKS}{{0,6}}[✗✘❌×]"
     rf"|(?:选项|選項|项|項)?(?:则|也|都|均|是|为|為|并|肯定|明显|显然)?(?:干扰|迷惑|不(?!选|選|是[a-z]|如选)"
     rf"|错|錯|有误|排除|没(?!错)|沒|无关|無關"
     rf"|可以排除|可排除|被排除)|は(?:誤|違|不|間違)|は正しくない|(?:が|は)?ではな|じゃな|より(?!も?良)"
