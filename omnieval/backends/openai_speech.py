@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnieval.backends import faults
@@ -75,6 +76,14 @@ def speech_body(
     }
 
 
+def _of_route(failure: Failure) -> Failure:
+    """A 404 says most likely that the server has no such route."""
+    if failure.status != 404 or "model" in failure.message.lower():
+        return failure
+    hint = "this server has no /v1/audio/speech; take --backend openai-chat"
+    return replace(failure, hint=hint)
+
+
 class OpenAISpeech:
     """One server. Follows `omnieval.types.Backend`."""
 
@@ -109,7 +118,7 @@ class OpenAISpeech:
             async with asyncio.timeout(limit_s):
                 await self._ask(body, answer)
         except FailedTry as failed:
-            return answer.response(self._server.safe(failed.failure))
+            return answer.response(self._server.safe(_of_route(failed.failure)))
         except TimeoutError:
             return answer.response(timeout_failure("in all", limit_s, "total_s"))
         return answer.response(answer.problem())
