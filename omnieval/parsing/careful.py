@@ -20,7 +20,9 @@ from omnieval.parsing.withdrawals import is_contradicted, is_revised, withdrawal
 
 _WORDS = re.compile(r"[^\W_]+")
 _VERDICT_MARK = re.compile(r"[✓✔✅☑✗✘❌×√]")
-_ANSWER_AS_A = re.compile(r"\s*A\s?[:：]\s*\(?(?P<letter>[A-J])[).\s]*\Z")
+_ANSWER_AS_A = re.compile(
+    r"\s*(?:A\s?[:：]|(?i:type|enter|write|tick|press)\s)\s*\(?(?P<letter>[A-J])[).\s]*\Z"
+)
 # A last sentence that is one letter; the text is looked at from its end only.
 _LAST_SENTENCE = re.compile(r"[.!?。！？:：\n][\s*_`\"'“‘(（【\[]*(?P<letter>[A-Z])[^\w]*\Z")
 _LEADING = re.compile(
@@ -103,7 +105,7 @@ def _placed(answer: AnswerText, span: tuple[int, int] | None) -> tuple[int, int]
 
 
 def _labelled(answer: AnswerText) -> ParsedLetter | None:
-    """`A: B`, where A stands for the answer."""
+    """`A: B`, where A stands for the answer; or an order to answer, `Type B`."""
     found = _ANSWER_AS_A.match(answer.text)
     if found is None:
         return None
