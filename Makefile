@@ -43,7 +43,7 @@ $(VENV)/.demo: $(VENV)/.python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
-	$(PIP_INSTALL) --editable '.[demo,hub,speech,voice,dev]'
+	$(PIP_INSTALL) --editable '.[demo,hub,modelscope,speech,voice,dev]'
 	@touch $@
 
 $(VENV)/.torch: $(VENV)/.dev

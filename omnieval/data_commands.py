@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from omnieval.datasets import Converted, Unpacked
+    from omnieval.datasets import Converted, Pulled, Unpacked
 
 data_app = typer.Typer(help="Get data sets, convert them, check them.", no_args_is_help=True)
 
@@ -21,6 +21,29 @@ _INTERVAL_S = 10.0
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, with every name in it.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit code 3 when anything is not as it should be.")]
+
+
+@data_app.command()
+def pull(
+    name: Annotated[str, typer.Argument(help="daily-omni, video-mme or seed-tts.")],
+    dst: Annotated[Path, typer.Option(help="Where the files go.")],
+    hub: Annotated[str, typer.Option(help="modelscope or huggingface.")] = "modelscope",
+    repo: Annotated[
+        str | None, typer.Option(metavar="ORG/NAME", help="Another repository than the known one.")
+    ] = None,
+    revision: Annotated[str | None, typer.Option(help="A branch, tag or commit of it.")] = None,
+    files: Annotated[
+        list[str] | None, typer.Option(metavar="PATTERN", help="Other files than the known ones. Repeatable.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch a data set from a hub, whole; a second call fetches only what is missing."""
+    from omnieval import datasets
+
+    done = datasets.pull_data(
+        name, dst, hub=hub, repo=repo, revision=revision, patterns=files or (), notify=_say
+    )
+    _conclude(done, strict=False, as_json=as_json)
 
 
 @data_app.command()
@@ -106,7 +129,7 @@ def check(
     sys.exit(3 if any(one.problems() for one in done) else 0)
 
 
-def _conclude(done: Converted | Unpacked, *, strict: bool, as_json: bool) -> None:
+def _conclude(done: Converted | Pulled | Unpacked, *, strict: bool, as_json: bool) -> None:
     problems = done.problems()
     if as_json:
         _print_json(_jsonable(done, problems=problems))
