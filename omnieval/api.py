@@ -1,4 +1,4 @@
-"""The verbs of omnieval for Python: run, resume, prepare, load_run, score, load_report.
+"""The verbs of omnieval for Python: run, resume, prepare, load_run, score, load_report, compare.
 
 >>> from omnieval import api
 >>> run = api.run("daily-omni", sample=True, backend="chance", limit=4)
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from omnieval.benchmarks.registry import BENCHMARKS
 from omnieval.benchmarks.seed_tts_list import locate
@@ -36,13 +36,14 @@ from omnieval.errors import ConfigError, ScoringError
 from omnieval.media.cache import default_cache_dir
 from omnieval.parsing import RULES
 from omnieval.recipe_files import find_recipe
-from omnieval.report.accounting import identity
 from omnieval.report.build import Report, build_report
+from omnieval.report.compare import Comparison, compare_runs, load_side
 from omnieval.report.markdown import to_markdown
 from omnieval.report.pages import page_of
 from omnieval.report.reference import load_references
 from omnieval.report.speech import SpeechReport, build_speech_report
 from omnieval.report.speech_reference import load_speech_references
+from omnieval.report.stored import read_report
 from omnieval.runlog import Run
 from omnieval.runlog.files import replace_file, replace_json
 from omnieval.runlog.schema import to_line
@@ -287,16 +288,22 @@ def _keep(run: Run, scores: Sequence[Score], report: Report | SpeechReport) -> N
 
 def load_report(run: Run) -> Report | SpeechReport:
     """The report as last written. Raises ScoringError when the run has not been scored."""
-    written = run.report()
-    kind: Any = SpeechReport if written.get("kind") == "speech" else Report
-    try:
-        report: Report | SpeechReport = TypeAdapter(kind).validate_python(written)
-        if identity(run).keys() <= report.run.keys():
-            return report
-    except ValidationError:
-        pass
-    path = run.directory / REPORT_JSON
-    raise ScoringError(f"{path}: not a report of this version; run `omnieval score` again")
+    return read_report(run)
+
+
+def compare(
+    first: Path | str, second: Path | str, *others: Path | str, parser: str | None = None
+) -> tuple[Comparison, ...]:
+    """Compare the second run, and each of the others, with the first: one Comparison each.
+
+    first, second, others: run directories, or folders of repetitions of one run (whose times are then
+    compared by their medians). parser: a rule by which the replies of all are read; `official` is the
+    benchmark's, None the one by which the first was scored.
+    Raises ConfigError where runs may not be compared, ScoringError where one has not been scored.
+    """
+    sides = [load_side(Path(path)) for path in (first, second, *others)]
+    rule = None if parser is None else _rule(sides[0].run.config["benchmark"], parser)
+    return tuple(compare_runs(sides[0], side, parser=rule) for side in sides[1:])
 
 
 def configure(

@@ -12,6 +12,7 @@ import typer
 
 from omnieval.cache_commands import cache_app
 from omnieval.data_commands import data_app
+from omnieval.verdict_commands import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,7 @@ app = typer.Typer(
 
 app.add_typer(cache_app, name="cache")
 app.add_typer(data_app, name="data")
+app.command()(compare)
 
 RunDirectory = Annotated[Path, typer.Argument(help="A run directory.", show_default=False)]
 Recipe = Annotated[

@@ -247,8 +247,8 @@ class SpokenAudio:
     """The sound of an answer.
 
     wav: the whole WAV file, at the model's own rate; empty once the run has written it to a file. file: its
-    name in the run directory, then. frames: samples a channel. chunks: (seconds from sending to arrival,
-    seconds of sound) of every piece, in order, where it came in pieces.
+    name in the run directory, then, and sha256 the hash of its content. frames: samples a channel. chunks:
+    (seconds from sending to arrival, seconds of sound) of every piece, in order, where it came in pieces.
     """
 
     rate_hz: int
@@ -256,6 +256,7 @@ class SpokenAudio:
     frames: int
     wav: bytes = field(default=b"", repr=False)
     file: str | None = None
+    sha256: str | None = None
     chunks: tuple[tuple[float, float], ...] = ()
 
     @property
@@ -290,6 +291,9 @@ class Response:
         return self.error is None
 
 
+Outcome = Literal["correct", "wrong", "unparsed", "scored", "unscored", "failed", "no_gold", "not_asked"]
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """How one sample counts.
@@ -302,7 +306,7 @@ class Score:
     """
 
     sample_id: str
-    outcome: Literal["correct", "wrong", "unparsed", "scored", "unscored", "failed", "no_gold", "not_asked"]
+    outcome: Outcome
     answer: str | None = None
     rule: str | None = None
     failure_kind: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ from omnieval.report.audit import (
     unhealthy,
 )
 from omnieval.report.companions import Companion, companions
+from omnieval.report.denominators import SCORED, official, strict
 from omnieval.report.latency import Distribution, answered_latency
 from omnieval.report.proportion import Proportion
 from omnieval.report.reference import Reference, ReferenceTable
@@ -28,7 +29,6 @@ from omnieval.runlog import Run
 from omnieval.scoring.rotations import Pair, folded
 from omnieval.types import Response, Score
 
-_SCORED = ("correct", "wrong", "unparsed")
 _SHOWN_IDS = 5
 
 
@@ -109,15 +109,15 @@ def build_report(
         parser=parser,
         rows=len(pairs),
         complete=not any(score.details.get("reason") == "not finished" for score in every),
-        official=_official(pairs),
-        strict=_strict(pairs),
-        accounting=accounting(scores, always=_SCORED),
+        official=official(pairs),
+        strict=strict(pairs),
+        accounting=accounting(scores, always=SCORED),
         groups={key: _group_rows(key, pairs, known) for key in run.info["group_keys"]},
         references=_reference_rows(run, pairs, references),
         failures=failure_rows(pairs, responses),
         notes=notes(run, responses, every),
         latency=answered_latency(responses.values()),
-        each_asking=_official(askings) if len(every) > len(pairs) else None,
+        each_asking=official(askings) if len(every) > len(pairs) else None,
         rules=rule_rows(askings, parser),
         disagreements=disagreements(askings, responses),
         letters=letter_rows(askings),
@@ -128,38 +128,18 @@ def build_report(
     )
 
 
-def _official(pairs: Iterable[Pair]) -> Proportion:
-    return _proportion([pair for pair in pairs if pair[1].outcome in _SCORED])
-
-
-def _strict(pairs: Iterable[Pair]) -> Proportion:
-    return _proportion(
-        [
-            (planned, score)
-            for planned, score in pairs
-            if score.outcome != "no_gold" and score.details.get("reason") != "not selected"
-        ]
-    )
-
-
-def _proportion(pairs: Sequence[Pair]) -> Proportion:
-    return Proportion.over(
-        [score.outcome == "correct" for _, score in pairs], [planned.sample.cluster for planned, _ in pairs]
-    )
-
-
 def _group_rows(key: str, pairs: Sequence[Pair], references: Sequence[Reference]) -> tuple[GroupRow, ...]:
     members: dict[str, list[Pair]] = defaultdict(list)
     for planned, score in pairs:
         members[planned.sample.groups.get(key, "unknown")].append((planned, score))
     rows = []
     for value in sorted(members):
-        strict = _strict(members[value])
-        if strict.total:
+        asked = strict(members[value])
+        if asked.total:
             reference = next(
                 (r.groups[key][value] for r in references if value in r.groups.get(key, {})), None
             )
-            rows.append(GroupRow(value, _official(members[value]), strict, reference))
+            rows.append(GroupRow(value, official(members[value]), asked, reference))
     return tuple(rows)
 
 

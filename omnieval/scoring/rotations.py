@@ -18,7 +18,7 @@ def folded(pairs: Iterable[Pair]) -> list[Pair]:
     by_question: dict[str, list[Pair]] = {}
     for planned, score in pairs:
         by_question.setdefault(planned.sample.origin or planned.sample.id, []).append((planned, score))
-    return [_weakest(askings) for askings in by_question.values()]
+    return [askings[0] if len(askings) == 1 else _weakest(askings) for askings in by_question.values()]
 
 
 def _weakest(askings: Sequence[Pair]) -> Pair:

@@ -19,5 +19,7 @@ def cluster_sums(values: Any, clusters: Sequence[Hashable] | None) -> tuple[Any,
     if len(clusters) != len(values):
         raise ValueError(f"one cluster a value: found {len(clusters)} clusters for {len(values)} values")
     numbers: dict[Hashable, int] = {}
-    codes = np.fromiter((numbers.setdefault(label, len(numbers)) for label in clusters), int, len(values))
+    for label in clusters:
+        numbers.setdefault(label, len(numbers))
+    codes = np.fromiter(map(numbers.__getitem__, clusters), int, len(values))
     return np.bincount(codes, weights=values, minlength=1), np.bincount(codes, minlength=1)
