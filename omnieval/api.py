@@ -1,4 +1,4 @@
-"""The verbs of omnieval for Python: run, resume, prepare, load_run, score, load_report, compare.
+"""The verbs of omnieval for Python: run, resume, prepare, load_run, score, load_report, compare, gate.
 
 >>> from omnieval import api
 >>> run = api.run("daily-omni", sample=True, backend="chance", limit=4)
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,15 @@ from omnieval.engine.execute import check as check_deployment
 from omnieval.engine.fill import Filled, fill_cache
 from omnieval.engine.preflight import Finding
 from omnieval.engine.progress import Listener
-from omnieval.errors import ConfigError, ScoringError
-from omnieval.media.cache import default_cache_dir
+from omnieval.errors import ConfigError, DataError, ScoringError
+from omnieval.media.cache import MediaCache, default_cache_dir
+from omnieval.media.prepare import carried_file
+from omnieval.media.source import archive_of, is_archive
 from omnieval.parsing import RULES
 from omnieval.recipe_files import find_recipe
 from omnieval.report.build import Report, build_report
 from omnieval.report.compare import Comparison, compare_runs, load_side
+from omnieval.report.gate import GateResult, find_gate, judge_run, load_gate
 from omnieval.report.markdown import to_markdown
 from omnieval.report.pages import page_of
 from omnieval.report.reference import load_references
@@ -47,11 +51,11 @@ from omnieval.report.stored import read_report
 from omnieval.runlog import Run
 from omnieval.runlog.files import replace_file, replace_json
 from omnieval.runlog.schema import to_line
-from omnieval.runlog.store import REPORT_JSON, REPORT_MD, SCORES
+from omnieval.runlog.store import GATE_JSON, REPORT_JSON, REPORT_MD, SCORES
 from omnieval.samples import sample_dir, sample_settings
 from omnieval.scoring.choice import score_choices
-from omnieval.scoring.spoken import Heard, score_spoken, unscored
-from omnieval.types import Score
+from omnieval.scoring.spoken import Heard, SpokenScores, load_judge, score_spoken, unscored
+from omnieval.types import Response, Score
 
 # Mappings whose keys are free; they are replaced whole, not merged key by key.
 _FREE_MAPPINGS = frozenset({"extra_body", "filter", "groups"})
@@ -159,21 +163,22 @@ def load_run(path: Path | str) -> Run:
 
 
 def score(
-    run: Run,
+    run: Run | Path | str,
     *,
     parser: str | None = None,
     data: Path | str | None = None,
     heard: Heard = lambda _done, _total: None,
     **settings: Any,
 ) -> Report | SpeechReport:
-    """Score a run from its files and write scores.jsonl, report.json and report.md anew.
+    """Score a run, or the one in a directory, from its files; write scores.jsonl, report.json and report.md.
 
     parser: another rule than the run's own; `official` is the benchmark's. For spoken runs, data is where the
     reference voices lie on this machine when that is not where the run found them, heard is told (done,
     total), and settings are `recogniser` and `similarity`, such as `recogniser={"name": "whisper-hf"}`.
     Raises ConfigError for an unknown rule or setting, ScoringError for a damaged run.
     """
-    return score_with(run, parser=parser, data=data, heard=heard, overrides=list(_flattened(settings)))
+    loaded = run if isinstance(run, Run) else load_run(run)
+    return score_with(loaded, parser=parser, data=data, heard=heard, overrides=list(_flattened(settings)))
 
 
 def score_with(
@@ -218,11 +223,26 @@ def score_recordings(
     folder. out, overrides, listener, notify: as for a run. Raises ConfigError, DataError.
     """
     folder, place = Path(audio).expanduser(), Path(meta).expanduser()
+    if not folder.is_dir() or not any(folder.iterdir()):
+        raise DataError(
+            f"{folder}: no folder with sounds in it; --audio names the one with the {{id}}.wav files"
+        )
+    if not place.exists():
+        raise DataError(f"{place}: no such list; --meta names the one that was spoken")
+    if language not in (None, "en", "zh"):
+        raise ConfigError(f"unknown language {language!r}; --language is en or zh")
     spoken = language or place.absolute().parent.name
     if spoken not in ("en", "zh"):
         raise ConfigError(f"{place}: which language is this list? give --language en or zh")
+    if out is not None and (Path(out) / "run.json").exists():
+        raise ConfigError(
+            f"{out}: holds a run already; give another --out, or hear its sounds again with "
+            f"`omnieval score {out}`"
+        )
+    utterances = place.name if place.is_file() and not is_archive(place) else "meta.lst"
     given = [
-        ("backend", "recorded"), ("model", folder.absolute().name), ("recordings", str(folder)),
+        ("utterances", utterances), ("backend", "recorded"), ("model", folder.absolute().name),
+        ("recordings", str(folder)),
         ("data", str(place)), ("language", spoken), ("score", "now"), ("warmup", 0),
     ]  # fmt: skip
     config = configure("seed-tts", [*given, *overrides])
@@ -243,21 +263,39 @@ def _score_speech(run: Run, config: RunConfig | None, data: Path | str | None, h
     """config: whom to hear with; None hears nothing yet."""
     responses = run.last_responses()
     if config is None:
-        spoken = unscored(run, responses)
+        spoken = _as_heard_before(run, responses)
     else:
         flat = config.flat()
+        judge = load_judge(
+            flat["language"],
+            RecogniserConfig.model_validate(flat["recogniser"]),
+            SimilarityConfig.model_validate(flat["similarity"]),
+        )
+        _keep_what_was_measured(run, judge.not_measured)
         spoken = score_spoken(
             run,
             responses,
-            recogniser=RecogniserConfig.model_validate(flat["recogniser"]),
-            similarity=SimilarityConfig.model_validate(flat["similarity"]),
+            judge,
             transcripts=_cache_here(config) / "transcripts",
-            references=_references(run, data),
+            references=_references(run, data, _cache_here(config)),
             heard=heard,
         )
     report = build_speech_report(run, spoken, responses, load_speech_references(run.config["benchmark"]))
     _keep(run, spoken.scores, report)
     return report
+
+
+def _keep_what_was_measured(run: Run, not_measured: Sequence[str]) -> None:
+    """Refuse to replace figures by none. Raises ScoringError."""
+    try:
+        before = load_report(run)
+    except ScoringError:
+        return
+    has = before.kind == "speech" and (before.wer is not None or before.similarity is not None)
+    if not_measured and has:
+        raise ScoringError(
+            f"{run.directory}: not scored again, and the report stays as it was: {'; '.join(not_measured)}"
+        )
 
 
 def _cache_here(config: RunConfig) -> Path:
@@ -268,14 +306,35 @@ def _cache_here(config: RunConfig) -> Path:
     return Path(named).expanduser().absolute() if named else default_cache_dir()
 
 
-def _references(run: Run, data: Path | str | None) -> Callable[[Path], Path]:
-    """Where a reference voice of the run lies now."""
-    if data is None:
-        return lambda path: path
-    before = Path(run.info["dataset"]["root"])
-    config = run.config
-    now = locate(Path(data).expanduser(), config["language"], config["utterances"]).parent
-    return lambda path: now / path.relative_to(before) if path.is_relative_to(before) else path
+def _as_heard_before(run: Run, responses: Mapping[str, Response]) -> SpokenScores:
+    """What is known without hearing anything now: earlier figures of sounds that are still the same."""
+    try:
+        report = load_report(run)
+    except ScoringError:
+        return unscored(run, responses)
+    if report.kind != "speech":
+        return unscored(run, responses)
+    earlier = {score.sample_id: score for score in run.scores()}
+    return replace(unscored(run, responses, earlier), recogniser=report.recogniser, encoder=report.encoder)
+
+
+def _references(run: Run, data: Path | str | None, cache_root: Path) -> Callable[[Path], Path]:
+    """Where a reference voice of the run lies now; one in an archive is copied out."""
+    before = now = Path(run.info["dataset"]["root"])
+    if data is not None:
+        name = run.info["headline"].get("list", run.config["utterances"])
+        now = locate(Path(data).expanduser().resolve(), run.config["language"], name).parent
+    cache: MediaCache | None = None
+
+    def here(path: Path) -> Path:
+        nonlocal cache
+        moved = now / path.relative_to(before) if path.is_relative_to(before) else path
+        if archive_of(moved) is None:
+            return moved
+        cache = cache or MediaCache(cache_root, tidy=False)
+        return carried_file(moved, cache)
+
+    return here
 
 
 def _keep(run: Run, scores: Sequence[Score], report: Report | SpeechReport) -> None:
@@ -286,9 +345,12 @@ def _keep(run: Run, scores: Sequence[Score], report: Report | SpeechReport) -> N
     replace_file(run.directory / REPORT_MD, [to_markdown(page_of(report)).encode()])
 
 
-def load_report(run: Run) -> Report | SpeechReport:
-    """The report as last written. Raises ScoringError when the run has not been scored."""
-    return read_report(run)
+def load_report(run: Run | Path | str) -> Report | SpeechReport:
+    """The report of a run, or of the one in a directory, as last written.
+
+    Raises ScoringError when it has not been scored.
+    """
+    return read_report(run if isinstance(run, Run) else load_run(run))
 
 
 def compare(
@@ -304,6 +366,20 @@ def compare(
     sides = [load_side(Path(path)) for path in (first, second, *others)]
     rule = None if parser is None else _rule(sides[0].run.config["benchmark"], parser)
     return tuple(compare_runs(sides[0], side, parser=rule) for side in sides[1:])
+
+
+def gate(run: Path | str, gate: Path | str, *, section: str | None = None) -> GateResult:
+    """Judge a scored run by the lines of a gate, and write the verdicts into its directory as gate.json.
+
+    run: a run directory, or a folder of repetitions of one run (whose times are then judged by their medians).
+    gate: path of a gate file, or the name of a bundled one. section: whose lines to take, instead of those
+    for the run's recipe.
+    Raises ConfigError for a bad gate file, ScoringError where the run has not been scored, StorageError.
+    """
+    side = load_side(Path(run))
+    result = judge_run(side, load_gate(find_gate(gate)), section=section)
+    replace_json(side.run.directory / GATE_JSON, TypeAdapter(GateResult).dump_python(result, mode="json"))
+    return result
 
 
 def configure(

@@ -12,7 +12,7 @@ import typer
 
 from omnieval.cache_commands import cache_app
 from omnieval.data_commands import data_app
-from omnieval.verdict_commands import compare
+from omnieval.verdict_commands import compare, gate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="omnieval",
     help="Accuracy suite for omni-modal models: the right number, how sure it is, and what went wrong.",
-    epilog="Exit codes: 0 done, 1 run incomplete, 2 usage or configuration, 3 data, 4 model server.",
+    epilog="Exit codes: 0 done, 1 incomplete or not met, 2 usage or configuration, 3 data, 4 model server.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -35,6 +35,7 @@ app = typer.Typer(
 app.add_typer(cache_app, name="cache")
 app.add_typer(data_app, name="data")
 app.command()(compare)
+app.command()(gate)
 
 RunDirectory = Annotated[Path, typer.Argument(help="A run directory.", show_default=False)]
 Recipe = Annotated[
@@ -313,7 +314,8 @@ def list_names(
     what: Annotated[
         str,
         typer.Argument(
-            help="benchmarks, backends, recipes, parsers, recognisers or encoders.", show_default=False
+            help="benchmarks, backends, recipes, parsers, recognisers, encoders or gates.",
+            show_default=False,
         ),
     ],
 ) -> None:
@@ -324,6 +326,7 @@ def list_names(
     from omnieval.errors import ConfigError
     from omnieval.parsing import RULES
     from omnieval.recipe_files import recipe_names
+    from omnieval.report.gate import gate_names
     from omnieval.scoring.asr import RECOGNISERS
     from omnieval.scoring.speaker import ENCODERS
 
@@ -334,6 +337,7 @@ def list_names(
         "parsers": lambda: ["official", *RULES],
         "recognisers": lambda: list(RECOGNISERS),
         "encoders": lambda: list(ENCODERS),
+        "gates": gate_names,
     }
     if what not in names:
         raise ConfigError(f"cannot list {what!r}{suggest(what, names)}")
@@ -407,7 +411,16 @@ def _show(
     show(page_of(report), console)
     if directory is not None:
         _print_line(console, f"report: {directory / 'report.md'}")
-    if ending and report.kind == "speech" and report.not_measured:
+        if report.kind == "speech" and report.recogniser is None and not report.not_measured:
+            _print_line(console, f"to hear the sounds: omnieval score {directory}")
+    if not ending:
+        return
+    if report.kind == "speech" and report.not_measured:
+        sys.exit(1)
+    failed = sum(row.count for row in report.failures)
+    asked = report.asked if report.kind == "speech" else report.strict.total
+    if report.complete and failed >= asked > 0:
+        typer.echo("error: every sample failed, so that nothing was measured", err=True)
         sys.exit(1)
 
 

@@ -236,12 +236,13 @@ class RunConfig(Strict):
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-# Where and how fast, not what: these may differ when a run is resumed. `data` is here because the data
-# set's fingerprint is compared instead of its path.
+# Where and how fast, not what, and who hears it afterwards: these may differ when a run is resumed. `data` is
+# here because the data set's fingerprint is compared instead of its path.
 OPERATIONAL: frozenset[str] = frozenset(
     {
         "recipe", "base_url", "api_key_env", "data", "runs_dir", "cache_dir", "cache_limit_gb", "concurrency",
         "prepare", "timeouts", "retry", "transport", "recordings", "preflight",
+        "recogniser", "similarity", "score",
     }
 )  # fmt: skip
 

@@ -34,7 +34,7 @@ def describe(progress: Progress) -> str:
         f"done {progress.done}/{progress.total}",
         f"failed {progress.failed}",
     ]
-    if progress.scored or not progress.answered:
+    if progress.scored or not (progress.answered or progress.failed):
         words.append(f"accuracy {accuracy}")
     if progress.retries:
         words.append(f"retries {progress.retries}")

@@ -76,7 +76,8 @@ def select(samples: Sequence[Sample], choice: SelectConfig) -> list[Sample]:
     """The samples that a run asks, in asking order: those of one cluster follow each other.
 
     filter keeps samples whose groups match every given value; sample_id keeps the named ones;
-    shuffle_seed shuffles whole clusters; limit keeps the first so many.
+    shuffle_seed shuffles whole clusters; limit keeps the first so many, in the data set's order or in the
+    shuffled one.
     Raises ConfigError for an unknown group, value or id, with the nearest known one.
     """
     chosen = list(samples)
@@ -89,6 +90,8 @@ def select(samples: Sequence[Sample], choice: SelectConfig) -> list[Sample]:
             if wanted not in known:
                 raise ConfigError(f"no sample has the id {wanted!r}{suggest_near(wanted, known)}")
         chosen = [sample for sample in chosen if sample.id in set(choice.sample_id)]
+    if choice.limit is not None and choice.shuffle_seed is None:
+        chosen = chosen[: choice.limit]
     clusters: dict[str, list[Sample]] = defaultdict(list)
     for sample in chosen:
         clusters[sample.cluster].append(sample)

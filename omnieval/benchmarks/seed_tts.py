@@ -5,6 +5,7 @@ Data layout (seed-tts-eval): `{en,zh}/meta.lst`, `zh/hardcase.lst`, `{en,zh}/pro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -12,7 +13,7 @@ from typing import Literal
 from omnieval.benchmarks import rows
 from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.hub import local_folder
-from omnieval.benchmarks.seed_tts_list import ListLine, locate, read_list
+from omnieval.benchmarks.seed_tts_list import ListLine, UtteranceList, locate, read_list
 from omnieval.config import RecogniserConfig, RunConfig, SimilarityConfig, Strict
 from omnieval.errors import ConfigError, MediaError
 from omnieval.media.cache import MediaCache, default_cache_dir
@@ -31,7 +32,9 @@ from omnieval.types import (
     TextPart,
 )
 
+_HANZI = re.compile(r"[\u3400-\u9fff]")
 # The backends that give recordings back need no voice to copy.
+_LONGEST_NAME = 200  # bytes; a file of it gets a suffix
 _RECORDED = ("ground-truth", "recorded")
 
 
@@ -48,6 +51,24 @@ class Settings(Strict):
     similarity: SimilarityConfig = SimilarityConfig()
 
 
+def _refuse_senseless(config: RunConfig, task: Settings) -> None:
+    """Raises ConfigError for settings that would be named in the report and do nothing."""
+    senseless = {
+        "media=none": config.media != "full",
+        f"options.order={config.options.order}": config.options.order != "original",
+        "decode.constrain": config.decode.constrain is not None,
+        f"parser={config.parser}": config.parser != "official",
+        "voice without variant=voice": task.variant != "voice" and task.voice is not None,
+    }
+    named = [name for name, wrong in senseless.items() if wrong]
+    if named:
+        raise ConfigError(
+            f"Seed-TTS asks for sounds, for which {', '.join(named)} means nothing; leave it out"
+        )
+    if task.variant == "voice" and not task.voice:
+        raise ConfigError("variant voice needs the name of the voice: --set voice=NAME")
+
+
 class SeedTTS:
     """The benchmark, configured; follows `omnieval.benchmarks.base.Benchmark`."""
 
@@ -61,13 +82,14 @@ class SeedTTS:
         self._config = config
         self._task = config.task
         self._cache: MediaCache | None = None
-        if self._task.variant == "voice" and not self._task.voice:
-            raise ConfigError("variant voice needs the name of the voice: --set voice=NAME")
+        self._list = self._task.utterances
+        _refuse_senseless(config, self._task)
 
     def headline(self) -> Mapping[str, str]:
         task = self._task
         named = {"voice": task.voice} if task.variant == "voice" and task.voice else {}
-        return {"language": task.language, "list": task.utterances, "variant": task.variant} | named
+        kind = "recordings" if self._config.backend in _RECORDED else task.variant
+        return {"language": task.language, "list": self._list, "variant": kind} | named
 
     def load(self) -> Dataset:
         if self._config.data is None:
@@ -78,11 +100,13 @@ class SeedTTS:
         task = self._task
         data = local_folder(self._config.data, patterns=[f"{task.language}/**", "*.tar"])
         found = read_list(locate(data, task.language, task.utterances))
-        taken: set[str] = set()
-        samples = tuple(
-            self._sample(line, row, found.path.parent, taken) for row, line in enumerate(found.lines)
-        )
-        return Dataset(root=found.path.parent, samples=samples, notes=(*found.notes, *self._missing(samples)))
+        self._list = found.path.name
+        self._check_script(found)
+        folder = found.path.parent.resolve()
+        names = [_file_name(line) for line in found.lines]
+        ids = _distinct(names)
+        samples = tuple(self._sample(line, row, folder, ids[row]) for row, line in enumerate(found.lines))
+        return Dataset(root=folder, samples=samples, notes=(*found.notes, *self._missing(samples)))
 
     def asks(self, sample: Sample) -> bool:
         del sample
@@ -149,10 +173,23 @@ class SeedTTS:
             return None
         return sample.media.get("reference")
 
-    def _sample(self, line: ListLine, row: int, folder: Path, taken: set[str]) -> Sample:
+    def _check_script(self, found: UtteranceList) -> None:
+        """Refuse a list in the other language. Raises ConfigError."""
+        text = "".join(line.text for line in found.lines)
+        letters = sum(character.isalpha() for character in text)
+        chinese = len(_HANZI.findall(text))
+        if letters and (chinese > letters / 2) != (self._task.language == "zh"):
+            other = "zh" if chinese > letters / 2 else "en"
+            raise ConfigError(
+                f"{found.path}: most of this list is not in language {self._task.language}; "
+                f"set language={other}"
+            )
+
+    def _sample(self, line: ListLine, row: int, folder: Path, sample_id: str) -> Sample:
         media: dict[str, Path] = {}
         details: dict[str, str] = {}
-        if line.prompt_wav is not None:
+        copies = self._task.variant == "clone" or self._config.backend in _RECORDED
+        if line.prompt_wav is not None and copies:
             media["reference"] = folder / line.prompt_wav
         if line.prompt_text is not None:
             details["prompt_text"] = line.prompt_text
@@ -163,7 +200,7 @@ class SeedTTS:
             media["recording"] = recording
         problem = self._problem(line)
         return Sample(
-            id=rows.unique_id(_file_name(line), taken),
+            id=sample_id,
             benchmark="seed-tts",
             question=line.text,
             options=(),
@@ -180,6 +217,8 @@ class SeedTTS:
         if line.problem is not None:
             return line.problem
         files = [line.prompt_wav, None if self._task.variant == "design" else line.fifth]
+        if self._config.backend == "recorded":
+            return None  # nothing of it is sent anywhere
         if any(_leaves_folder(name) for name in files if name):
             return (
                 f"line {line.number} ({line.utterance}) names a file outside the list's folder; "
@@ -188,8 +227,11 @@ class SeedTTS:
         if self._config.backend in _RECORDED:
             return None
         if self._task.variant == "clone" and line.prompt_wav is None:
-            return f"line {line.number} ({line.utterance}) names no reference voice; take variant=voice"
-        if self._task.variant == "design" and not line.fifth:
+            return (
+                f"line {line.number} ({line.utterance}) names no reference voice; "
+                "set variant=voice and voice=NAME"
+            )
+        if self._task.variant == "design" and (line.fifth or ".wav").lower().endswith(".wav"):
             return f"line {line.number} ({line.utterance}) describes no voice in a fifth field"
         return None
 
@@ -214,6 +256,19 @@ def _leaves_folder(name: str) -> bool:
 
 def _file_name(line: ListLine) -> str:
     """The utterance's id where it can name a file, else a stand-in."""
-    if line.utterance and rows.unsafe_name(line.utterance) is None and line.utterance.isprintable():
-        return line.utterance[:120]
+    name = line.utterance
+    short = len(name.encode("utf-8", "replace")) <= _LONGEST_NAME
+    if name and rows.unsafe_name(name) is None and name.isprintable() and short:
+        return name
     return f"line{line.number}"
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Each name once: the first line of a name keeps it, later ones get -2, -3 ..., never another line's."""
+    taken = set(names)
+    seen: set[str] = set()
+    ids = []
+    for name in names:
+        ids.append(rows.unique_id(name, taken) if name in seen else name)
+        seen.add(name)
+    return ids

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from omnieval.benchmarks import rows
 from omnieval.config import counted
-from omnieval.datasets.merge import Merged, Row, merge, name_of, official_rows, qa_row, repeats
+from omnieval.datasets.merge import METADATA, Merged, Row, merge, name_of, official_rows, qa_row, repeats
 from omnieval.datasets.shards import Shard, complete_shards
-from omnieval.datasets.target import Target
+from omnieval.datasets.target import Target, WriteBehind
 from omnieval.errors import MediaError
 from omnieval.media.probe import video_facts
 from omnieval.parsing import gold_letter
@@ -30,6 +30,7 @@ COLUMNS = {
     "answer": "text",
 }
 _MEDIA = {"video": "video.mp4", "audio": "audio.wav"}
+_TEXTS = {*COLUMNS, *METADATA} - set(_MEDIA)
 _DURATIONS_S = (30, 60)
 
 Notify = Callable[[str], None]
@@ -110,12 +111,12 @@ def convert_daily_omni(
         media = _Media(target)
         release: list[Row] = []
         for number, path in enumerate(shards, 1):
-            with Shard(path) as shard:
+            with Shard(path) as shard, WriteBehind(target) as writer:
                 shard.require(COLUMNS)
-                columns = [name for name in shard.names() if name not in _MEDIA]
+                columns = [name for name in shard.names() if name in _TEXTS]
                 for group in range(shard.groups):
                     table = shard.rows(group, columns)
-                    media.take(shard, group, [rows.text(row, "video_id") for row in table])
+                    media.take(shard, group, [rows.text(row, "video_id") for row in table], writer)
                     release += [qa_row(row) for row in table]
             done = f"{len(release)} rows, {len(target.written)} files written"
             notify(f"{number}/{len(shards)} {path.name}: {done}")
@@ -136,7 +137,7 @@ class _Media:
         self.present: dict[str, dict[str, None]] = {role: {} for role in _MEDIA}
         self.ids: dict[str, None] = {}
 
-    def take(self, shard: Shard, group: int, ids: Sequence[str]) -> None:
+    def take(self, shard: Shard, group: int, ids: Sequence[str], writer: WriteBehind) -> None:
         """Write the media of a row group's videos that are not there yet; ids: the video of each row."""
         self.ids.update(dict.fromkeys(ids))
         for role, ending in _MEDIA.items():
@@ -148,7 +149,7 @@ class _Media:
                 continue
             for i, blob in zip(ids, shard.blobs(group, role), strict=False):
                 if blob and i in names and i not in present:
-                    self._target.put(names[i], [blob], shard.source)
+                    writer.put(names[i], blob, shard.source)
                     present[i] = None
 
 

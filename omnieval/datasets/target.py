@@ -11,7 +11,9 @@ import errno
 import fcntl
 import json
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,6 +21,7 @@ from typing import Any
 from omnieval.errors import DataError, StorageError
 
 JOURNAL = ".conversion.jsonl"
+_MOST_WAITING = 2
 
 
 class Target:
@@ -115,6 +118,32 @@ class Target:
         if os.write(self._journal, line) != len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._known[name] = (size, source)
+
+
+class WriteBehind:
+    """Writes one file of a target while the next bytes are decoded. Use as a context; when it ends, everything
+    is written, and the first error of a write is raised (there, or at a later `put`)."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._thread = ThreadPoolExecutor(1)
+        self._waiting: deque[Future[Path]] = deque()
+
+    def __enter__(self) -> WriteBehind:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._thread.shutdown(cancel_futures=error is not None)
+        while error is None and self._waiting:
+            self._waiting.popleft().result()
+
+    def put(self, name: str, content: bytes | memoryview, source: str) -> None:
+        """As `Target.put`; waits while some are still to be written, so that memory stays small."""
+        self._waiting.append(self._thread.submit(self._target.put, name, [content], source))
+        if len(self._waiting) > _MOST_WAITING:
+            self._waiting.popleft().result()
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from omnieval.types import Backend, Failure, Request, Response, Sample, Score
 # Failures that every sample would meet alike; so many of them in a row end the run. As long as nothing
 # was answered at all, a server that fails or stalls each time is taken for one of them.
 _STOPPING_KINDS = frozenset({"configuration", "connection"})
-_STOPPING_AT_FIRST = _STOPPING_KINDS | {"server", "timeout", "busy", "protocol"}
+_STOPPING_AT_FIRST = _STOPPING_KINDS | {"server", "timeout", "busy", "protocol", "no_audio"}
 # Failures met before a request was sent; they say nothing of the server.
 _LOCAL_KINDS = frozenset({"data", "media_missing", "media"})
 
@@ -151,9 +151,10 @@ class Runner:
                 self._writer.add_event("media", sample_id=prepared.sample.id, notes=prepared.notes)
             response = await self._answer(prepared)
             if response is not None:
-                self._progress.count(self._score(prepared.sample, response))
+                score = self._score(prepared.sample, response)
+                self._progress.count(score)
                 self._listener(self._progress)
-                self._watch_for_refusal(response.error)
+                self._watch_for_refusal(response.error or _no_answer(score))
 
     async def _answer(self, prepared: Prepared) -> Response | None:
         """The sample's last try, recorded; None when the run was stopped before it could be one."""
@@ -224,6 +225,13 @@ class Runner:
         self._writer.add_event(f"server_{what}", seconds=round(seconds, 1))
         self._progress.server_gone = what == "gone"
         self._listener(self._progress)
+
+
+def _no_answer(score: Score) -> Failure | None:
+    """An answer that is none, such as one without sound where sound was asked for."""
+    if score.outcome != "failed" or not score.details.get("message"):
+        return None
+    return Failure(score.failure_kind or "", score.details["message"], hint=score.details.get("hint"))
 
 
 async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:

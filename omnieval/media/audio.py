@@ -24,14 +24,14 @@ _LONGEST_GAP_S = 600.0
 _UNKNOWN_WAV_SIZE = 0x7FFFF000
 
 
-def read_audio(path: Path) -> npt.NDArray[np.float32]:
+def read_audio(path: Path, *, first_channel: bool = False) -> npt.NDArray[np.float32]:
     """The whole first audio track: [samples], float32 in -1..1, 16 kHz, mono.
 
     Resampled by FFmpeg; channels are averaged, as the references do (FFmpeg's own down-mix of float sound
-    is louder and would clip). Where the track starts after the file's beginning, or pauses, silence fills
-    the gap, so that sample i is at i/16000 seconds of the file. Raises MediaError when there is no track
-    or no sound, when the sound ends more than a second before the file's own header says, and when its
-    clock jumps by more than ten minutes.
+    is louder and would clip), or the first one alone is taken, as scorers of speech do. Where the track
+    starts after the file's beginning, or pauses, silence fills the gap, so that sample i is at i/16000
+    seconds of the file. Raises MediaError when there is no track or no sound, when the sound ends more than
+    a second before the file's own header says, and when its clock jumps by more than ten minutes.
     """
     import numpy as np
 
@@ -43,7 +43,7 @@ def read_audio(path: Path) -> npt.NDArray[np.float32]:
             )
         stream = container.streams.audio[0]
         stream.codec_context.thread_count = 1
-        track = _Track(path, (container.start_time or 0) / 1_000_000)
+        track = _Track(path, (container.start_time or 0) / 1_000_000, first_channel=first_channel)
         for frame in container.decode(stream):
             track.add(frame)
         track.finish_run()
@@ -63,11 +63,12 @@ class _Track:
     """Decoded sound, resampled run by run; a run is continuous and of one format, which broadcast
     recordings change on the way. end_s: where the last frame ended, by the file's clock."""
 
-    def __init__(self, path: Path, start_s: float) -> None:
+    def __init__(self, path: Path, start_s: float, *, first_channel: bool = False) -> None:
         self.pieces: list[npt.NDArray[np.float32]] = []
         self.heard = 0  # samples that came from the file
         self.end_s = start_s
         self._path = path
+        self._first_channel = first_channel
         self._start_s = start_s
         self._length = 0  # samples, with the silence between
         self._format: tuple[str, str, int] | None = None
@@ -111,7 +112,10 @@ class _Track:
         import numpy as np
 
         for frame in frames:
-            mono: npt.NDArray[np.float32] = frame.to_ndarray().mean(axis=0, dtype=np.float32)
+            channels = frame.to_ndarray()
+            mono: npt.NDArray[np.float32] = (
+                channels[0].copy() if self._first_channel else channels.mean(axis=0, dtype=np.float32)
+            )
             self.pieces.append(mono)
             self.heard += len(mono)
             self._length += len(mono)

@@ -17,7 +17,7 @@ from omnieval.scoring.continuity import continuity
 from omnieval.scoring.sound_health import SOUND_FLAGS
 from omnieval.scoring.speaker.average import SimilarityAverage, average_similarity
 from omnieval.scoring.speech import WerAverage, WordErrors, aligned_words, average_wer
-from omnieval.scoring.spoken import SpokenScores, similarity_metric
+from omnieval.scoring.spoken import CUT, SpokenScores, similarity_metric
 from omnieval.stats import mean_interval
 from omnieval.types import Response, Score, Timing
 
@@ -116,6 +116,7 @@ def build_speech_report(
     wer = average_wer(list(words.values())) if words else None
     similarity = _similarity(spoken)
     asked = sum(planned.selected for planned, _ in pairs)
+    said = [responses[score.sample_id] for score in scores if score.outcome in ("scored", "unscored")]
     return SpeechReport(
         run=identity(run),
         headline=run.info["headline"],
@@ -132,18 +133,29 @@ def build_speech_report(
         differing=_differing(words),
         accounting=accounting(scores, always=("scored",)),
         failures=failure_rows(pairs, responses),
-        health=health_rows(pairs, order=SOUND_FLAGS),
+        health=health_rows(pairs, order=(CUT, *SOUND_FLAGS)),
         unhealthy=unhealthy(pairs),
         references=reference_rows(
             references, run.config, whole_set=asked == len(pairs), rows=len(pairs),
-            wer=wer, recogniser=spoken.recogniser, similarity=similarity,
+            wer=wer, recogniser=spoken.recogniser, similarity=similarity, encoder=spoken.encoder,
         ),
-        latency=answered_latency(responses.values()),
+        latency=answered_latency(said),
         warmup=latency(_warmups(run)),
-        playback=_playback(responses.values()),
+        playback=_playback(said),
         audio_s=sum(score.metrics.get("duration_s", 0.0) for score in scores),
-        notes=notes(run, responses, scores),
+        notes=(*notes(run, responses, scores), *_channel_notes(said)),
     )  # fmt: skip
+
+
+def _channel_notes(said: Iterable[Response]) -> list[str]:
+    """Sounds of several channels, of which one is scored."""
+    several = [r.sample_id for r in said if r.audio is not None and r.audio.channels > 1]
+    if not several:
+        return []
+    return [
+        f"{len(several)} sounds have several channels, of which the first is scored, "
+        f"for example {min(several)}"
+    ]
 
 
 def _word_errors(score: Score) -> WordErrors:

@@ -13,6 +13,12 @@ from omnieval.recipe_files import recipe_folder
 from omnieval.scoring.speaker.average import SimilarityAverage
 from omnieval.scoring.speech import WerAverage
 
+# Keys that make a known result one of the same list.
+_OF_THE_LIST = ("language", "utterances")
+# What the names of the official recognisers' models, also of local copies, have in them.
+_OFFICIAL_MODELS: Mapping[str, str] = {"whisper-hf": "large-v3", "paraformer": "paraformer-zh"}
+_OFFICIAL_SIZE = "24 layers of 1024"
+
 
 @dataclass(frozen=True, slots=True)
 class SpeechReference:
@@ -72,31 +78,54 @@ def reference_rows(
     wer: WerAverage | None,
     recogniser: Mapping[str, str] | None,
     similarity: SimilarityAverage | None,
+    encoder: Mapping[str, str] | None,
 ) -> tuple[SpeechReferenceRow, ...]:
     """The known results in the run's language and list; similarities by another encoder, or words heard by
     another recogniser, are named as not comparable."""
     found = []
     for reference in references:
-        if any(config.get(key) != value for key, value in reference.setting.items()):
+        if any(config.get(key) != reference.setting.get(key) for key in _OF_THE_LIST):
             continue
-        caveat = wer_caveat = similarity_caveat = None
-        if rows not in reference.rows:
-            caveat = f"another list ({' or '.join(map(str, reference.rows))} lines, here {rows})"
-        elif not whole_set:
-            caveat = "this run asks a part of the list"
-        if wer is not None and recogniser is not None and recogniser["name"] != reference.recogniser:
-            wer_caveat = f"heard by {reference.recogniser}, here by {recogniser['name']}"
-        if similarity is not None and similarity.encoder != reference.encoder:
-            similarity_caveat = f"compared by {reference.encoder}, here by {similarity.encoder}"
         found.append(
             SpeechReferenceRow(
                 reference.name,
                 reference.wer,
                 reference.similarity,
                 reference.encoder,
-                caveat,
-                wer_caveat,
-                similarity_caveat,
+                _setting_caveat(reference, config, rows=rows, whole_set=whole_set),
+                None if wer is None or recogniser is None else _recogniser_caveat(reference, recogniser),
+                None if similarity is None or encoder is None else _encoder_caveat(reference, encoder),
             )
         )
     return tuple(found)
+
+
+def _setting_caveat(
+    reference: SpeechReference, config: Mapping[str, Any], *, rows: int, whole_set: bool
+) -> str | None:
+    """Why what was said is not what the known result said."""
+    caveats = []
+    if rows not in reference.rows:
+        caveats.append(f"another list ({' or '.join(map(str, reference.rows))} lines, here {rows})")
+    elif not whole_set:
+        caveats.append("this run asks a part of the list")
+    different = [f"{key} {value}" for key, value in reference.setting.items() if config.get(key) != value]
+    if different:
+        caveats.append("measured with " + ", ".join(different))
+    return "; ".join(caveats) or None
+
+
+def _recogniser_caveat(reference: SpeechReference, recogniser: Mapping[str, str]) -> str | None:
+    if recogniser["name"] != reference.recogniser:
+        return f"heard by {reference.recogniser}, here by {recogniser['name']}"
+    official = _OFFICIAL_MODELS.get(reference.recogniser, "")
+    if official not in recogniser.get("model", "").lower():
+        return f"heard by {official}, here by {recogniser.get('model')}"
+    return None
+
+
+def _encoder_caveat(reference: SpeechReference, encoder: Mapping[str, str]) -> str | None:
+    if encoder["name"] != reference.encoder:
+        return f"compared by {reference.encoder}, here by {encoder['name']}"
+    size = encoder.get("size", _OFFICIAL_SIZE)
+    return None if size == _OFFICIAL_SIZE else f"compared by {_OFFICIAL_SIZE}, here by {size}"

@@ -58,12 +58,13 @@ def _warnings(report: SpeechReport, health: str | None) -> list[str]:
     )
     if unheard and not report.not_measured:
         lines.append(
-            f"{unheard} sounds wait to be heard: when the card is free, "
-            f"`omnieval score {report.run['directory']}` gives WER and SIM"
+            f"{unheard} sounds wait to be heard: when the card is free, `omnieval score` with the path of "
+            "this run gives WER and SIM"
         )
     failed = sum(row.count for row in report.failures)
     if failed:
-        lines.append(f"{failed} utterances failed; WER and SIM are means over the others only")
+        others = "every mean is over the others only" if failed < report.asked else "no other is left"
+        lines.append(f"{failed} utterances failed; {others}")
     return lines
 
 

@@ -7,11 +7,13 @@ responses.jsonl one finished try a line; the last line of a sample counts
 events.jsonl   started, resumed, stopped, retried, media notes
 audio/{sample id}.wav  the sound of an answer; that of failed tries lies in audio/failed
 scores.jsonl, report.json, report.md  made anew by scoring; they never need the model
+gate.json      the verdicts of the gate by which the run was last judged
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import time
@@ -32,6 +34,7 @@ from omnieval.types import JsonDict, Response, Score, SpokenAudio
 FORMAT = 1
 RUN, SAMPLES, RESPONSES = "run.json", "samples.jsonl", "responses.jsonl"
 EVENTS, SCORES, REPORT_JSON, REPORT_MD = "events.jsonl", "scores.jsonl", "report.json", "report.md"
+GATE_JSON = "gate.json"
 AUDIO = "audio"
 _LOCK = ".lock"
 
@@ -174,7 +177,7 @@ class RunWriter:
         except OSError as error:
             raise storage_error(path.parent, error) from error
         replace_file(path, [audio.wav])
-        return replace(audio, wav=b"", file=name)
+        return replace(audio, wav=b"", file=name, sha256=hashlib.sha256(audio.wav).hexdigest())
 
     def close(self) -> None:
         """Flush, close and give the lock back."""

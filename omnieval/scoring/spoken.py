@@ -7,7 +7,7 @@ or on another.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,15 @@ from omnieval.scoring.outcome import before_hearing
 from omnieval.scoring.sound_health import check_samples, read_own_rate, sound_flags
 from omnieval.scoring.speaker import VoiceMatcher, load_encoder
 from omnieval.scoring.speech import EmptyReferenceError, lenient_wer, official_wer
+from omnieval.scoring.speech.normalise import to_simplified
 from omnieval.types import Response, Sample, Score
 
+# Ended by the token limit.
+CUT = "cut"
 # (utterances heard, utterances to hear)
 Heard = Callable[[int, int], None]
+_WITHOUT_TORCH = "; or --set recogniser.name=faster-whisper, which needs no torch but is not the official one"
+NO_REFERENCE = "no reference voice in the data set"
 _OFFICIAL: Mapping[str, str] = {"en": "whisper-hf", "zh": "paraformer"}
 
 
@@ -40,8 +45,8 @@ class SpokenScores:
 
 
 @dataclass
-class _Judge:
-    """What is at hand to judge sounds with."""
+class Judge:
+    """What is at hand to judge sounds with. not_measured: why a figure cannot be taken, one sentence each."""
 
     language: Language
     recogniser: Recogniser | None = None
@@ -55,33 +60,49 @@ def similarity_metric(encoder: str) -> str:
     return f"sim[{encoder}]"
 
 
-def unscored(run: Run, responses: Mapping[str, Response]) -> SpokenScores:
-    """The outcomes as far as they are known before a recogniser has heard anything."""
-    scores = [
-        before_hearing(p.sample, responses.get(p.sample.id), selected=p.selected) for p in run.samples()
-    ]
+def unscored(
+    run: Run, responses: Mapping[str, Response], earlier: Mapping[str, Score] | None = None
+) -> SpokenScores:
+    """The outcomes as far as they are known without hearing anything.
+
+    earlier: scores of an earlier hearing, by sample id; they hold where the sound is still the same.
+    """
+    scores = []
+    for planned in run.samples():
+        response = responses.get(planned.sample.id)
+        score = before_hearing(planned.sample, response, selected=planned.selected)
+        known = (earlier or {}).get(score.sample_id)
+        if score.outcome == "unscored" and known is not None and _same_sound(known, response):
+            score = known
+        scores.append(score)
     return SpokenScores(scores)
+
+
+def _same_sound(score: Score, response: Response | None) -> bool:
+    heard = score.details.get("sound")
+    return (
+        heard is not None
+        and response is not None
+        and response.audio is not None
+        and (heard == response.audio.sha256)
+    )
 
 
 def score_spoken(
     run: Run,
     responses: Mapping[str, Response],
+    judge: Judge,
     *,
-    recogniser: RecogniserConfig,
-    similarity: SimilarityConfig,
     transcripts: Path,
     references: Callable[[Path], Path] = lambda path: path,
     heard: Heard = lambda _done, _total: None,
 ) -> SpokenScores:
     """Hear every spoken answer of a run.
 
-    responses: the try that counts, by sample id. transcripts: folder where they are remembered. references:
-    where a reference voice lies on this machine, by its path in the run. heard: is told how far it is.
-    What cannot be measured for want of a package, model or device is said, and the rest is measured.
-    Raises StorageError when the transcripts cannot be kept.
+    responses: the try that counts, by sample id. judge: see `load_judge`. transcripts: folder where they are
+    remembered, as far as it can be written. references: where a reference voice lies on this machine, by its
+    path in the run. heard: is told how far it is.
     """
-    language: Language = "zh" if run.config["language"] == "zh" else "en"
-    judge = _judge(language, recogniser, similarity)
     planned = list(run.samples())
     scores = {
         p.sample.id: before_hearing(p.sample, responses.get(p.sample.id), selected=p.selected)
@@ -93,7 +114,10 @@ def score_spoken(
         sample = planned_sample.sample
         if sample.id in sounds:
             path = sounds[sample.id]
-            scores[sample.id] = _judged(judge, sample, path, texts.get(path), references)
+            scores[sample.id] = _judged(
+                judge, sample, path, responses[sample.id], texts.get(path), references
+            )
+    _say_if_no_similarity(judge, scores.values())
     return SpokenScores(
         [scores[p.sample.id] for p in planned],
         recogniser=judge.described.get("recogniser"),
@@ -102,21 +126,27 @@ def score_spoken(
     )
 
 
-def _judge(language: Language, recogniser: RecogniserConfig, similarity: SimilarityConfig) -> _Judge:
-    judge = _Judge(language)
+def load_judge(language: Language, recogniser: RecogniserConfig, similarity: SimilarityConfig) -> Judge:
+    """The recogniser and the encoder, loaded. What cannot be had for want of a package, model or device is
+    said in `not_measured`, and the other is loaded all the same."""
+    judge = Judge(language)
     name = _OFFICIAL[language] if recogniser.name == "auto" else recogniser.name
     try:
+        if language == "zh":
+            to_simplified("")  # the protocol's, hence needed
         judge.recogniser = load_recogniser(name, recogniser.model, device=recogniser.device)
         judge.described["recogniser"] = {"name": name, **judge.recogniser.details}
     except (ConfigError, ScoringError) as error:
-        judge.not_measured.append(f"WER was not measured: {error}")
+        other = "" if name == "faster-whisper" else _WITHOUT_TORCH
+        judge.not_measured.append(f"WER was not measured: {error}{other}")
     if similarity.encoder == "none":
         return judge
     try:
         encoder = load_encoder(similarity.encoder, similarity.model, device=similarity.device)
         judge.matcher = VoiceMatcher(encoder)
         model = "carried by its package" if similarity.model is None else str(similarity.model)
-        judge.described["encoder"] = {"name": encoder.name, "model": model}
+        size = getattr(encoder, "size", None)
+        judge.described["encoder"] = {"name": encoder.name, "model": model} | ({"size": size} if size else {})
     except (ConfigError, ScoringError) as error:
         judge.not_measured.append(f"SIM was not measured: {error}")
     return judge
@@ -149,7 +179,7 @@ def _sounds(
     return usable
 
 
-def _transcripts(judge: _Judge, paths: Sequence[Path], folder: Path, heard: Heard) -> dict[Path, Transcript]:
+def _transcripts(judge: Judge, paths: Sequence[Path], folder: Path, heard: Heard) -> dict[Path, Transcript]:
     if judge.recogniser is None or not paths:
         return {}
     cache = TranscriptCache(folder, judge.recogniser, judge.language)
@@ -161,9 +191,10 @@ def _transcripts(judge: _Judge, paths: Sequence[Path], folder: Path, heard: Hear
 
 
 def _judged(
-    judge: _Judge,
+    judge: Judge,
     sample: Sample,
     path: Path,
+    response: Response,
     transcript: Transcript | None,
     references: Callable[[Path], Path],
 ) -> Score:
@@ -173,8 +204,10 @@ def _judged(
     flags = sound_flags(
         samples, rate_hz, text=sample.question, language=judge.language, hypothesis=hypothesis
     )
+    if response.finish_reason == "length":
+        flags = (CUT, *flags)
     metrics = {"duration_s": round(len(samples) / rate_hz, 6)}
-    details: dict[str, Any] = {}
+    details: dict[str, Any] = {"sound": response.audio.sha256 if response.audio else None}
     if judge.matcher is not None:
         _add_similarity(judge.matcher, sample, path, references, metrics, details)
     score = Score(sample.id, "unscored", metrics=metrics, flags=flags, details=details)
@@ -194,6 +227,8 @@ def _add_words(
     language: Language, text: str, hypothesis: str, metrics: dict[str, float], details: dict[str, Any]
 ) -> None:
     """Word errors by both rules; the lenient one only where its packages are installed."""
+    if language == "zh":
+        hypothesis = to_simplified(hypothesis)
     words = official_wer(text, hypothesis, language=language)
     metrics["wer"] = words.wer
     details |= {
@@ -218,7 +253,7 @@ def _add_similarity(
 ) -> None:
     reference = sample.media.get("reference")
     if reference is None:
-        details["no_similarity"] = "no reference voice in the data set"
+        details["no_similarity"] = NO_REFERENCE
         return
     try:
         metrics[similarity_metric(matcher.encoder.name)] = matcher.similarity(references(reference), path)
@@ -226,6 +261,19 @@ def _add_similarity(
         details["no_similarity"] = str(error)
     except Exception as error:  # noqa: BLE001 - an encoder may fail in any way; it costs one figure
         details["no_similarity"] = f"{path}: {type(error).__name__}: {error}"
+
+
+def _say_if_no_similarity(judge: Judge, scores: Collection[Score]) -> None:
+    """An encoder that could compare nothing, though there were voices to compare with, measured nothing."""
+    if judge.matcher is None:
+        return
+    metric = similarity_metric(judge.matcher.encoder.name)
+    reasons = [score.details.get("no_similarity") for score in scores if metric not in score.metrics]
+    if any(metric in score.metrics for score in scores):
+        return
+    telling = [reason for reason in reasons if reason and reason != NO_REFERENCE]
+    if telling:
+        judge.not_measured.append(f"SIM was not measured: {telling[0]}")
 
 
 def _failed(sample: Sample, kind: str, message: str, hint: str | None) -> Score:

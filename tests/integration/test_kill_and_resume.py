@@ -170,7 +170,9 @@ def test_a_server_that_goes_away_stops_the_run_and_a_new_address_continues_it(
             await answer_by_prompt(exchange)
 
     run = tmp_path / "run"
-    quick_retries = ["--set", "retry.attempts=2", "--set", "retry.first_wait_s=0.01"]
+    quick_retries = [
+        "--set", "retry.attempts=2", "--set", "retry.first_wait_s=0.01", "--set", "retry.wait_for_server_s=0.2"
+    ]  # fmt: skip
     with FaultServer(refuse_after_five) as server:
         stopped = omnieval(*run_arguments(server, cache_dir, run), *quick_retries)
     assert stopped.returncode == 4, stopped.stdout

@@ -193,7 +193,9 @@ def test_a_killed_client_resumes_and_a_killed_server_leaves_no_false_answer(
     client.communicate()
     kept = {line["sample_id"] for line in lines(out / "responses.jsonl")}
 
-    quick = ["--set", "retry.attempts=2", "--set", "retry.first_wait_s=0.01"]
+    quick = [
+        "--set", "retry.attempts=2", "--set", "retry.first_wait_s=0.01", "--set", "retry.wait_for_server_s=1"
+    ]  # fmt: skip
     client = start(*begun, *quick)
     wait_for_lines(out / "responses.jsonl", len(kept) + 2, client)
     real_server.signal(signal.SIGKILL)

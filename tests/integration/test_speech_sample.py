@@ -88,12 +88,6 @@ def test_a_run_is_scored_later_and_elsewhere(spoken: Path, cache_dir: Path, tmp_
     moved = tmp_path / "moved"
     shutil.copytree(spoken, moved)
     before = report(moved)
-    done = omnieval(
-        "score", moved, "--set", "recogniser.name=whisper-hf", "--set", "recogniser.model=/nowhere"
-    )
-    assert done.returncode == 1
-    assert "NOT MEASURED: WER" in done.stdout
-    assert report(moved)["wer"] is None
     again = omnieval("score", moved)
     assert again.returncode == 0, again.stdout + again.stderr
     assert report(moved)["wer"] == before["wer"]
@@ -101,6 +95,36 @@ def test_a_run_is_scored_later_and_elsewhere(spoken: Path, cache_dir: Path, tmp_
     assert refused.returncode == 2
     assert "cannot change language" in refused.stderr
     assert omnieval("score", moved, "--parser", "careful").returncode == 2
+
+
+def test_figures_are_not_lost_by_a_later_call(spoken: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(spoken, run)
+    before = report(run)
+    resumed = omnieval("run", "--resume", run, "--set", "score=later")
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert report(run)["wer"] == before["wer"]
+    failed = omnieval(
+        "score", run, "--set", "recogniser.name=whisper-hf", "--set", "recogniser.model=/nowhere"
+    )
+    assert failed.returncode == 3
+    assert "the report stays as it was" in failed.stderr
+    assert report(run)["wer"] == before["wer"]
+
+
+def test_sounds_of_another_system_are_not_mixed_into_a_run(spoken: Path, tmp_path: Path) -> None:
+    meta = sample_dir("seed-tts") / "en" / "meta.lst"
+    again = omnieval("score", "--audio", spoken / "audio", "--meta", meta, "--out", spoken)
+    assert again.returncode == 2
+    assert "holds a run already" in again.stderr
+    for arguments, words in (
+        (("--audio", tmp_path / "none", "--meta", meta), "--audio"),
+        (("--audio", spoken / "audio", "--meta", tmp_path / "none.lst"), "--meta"),
+        (("--audio", spoken / "audio", "--meta", meta, "--language", "english"), "--language is en or zh"),
+    ):
+        wrong = omnieval("score", *arguments)
+        assert wrong.returncode in (2, 3)
+        assert words in wrong.stderr
 
 
 def test_a_run_that_is_killed_while_it_speaks_goes_on_where_it_was(cache_dir: Path, tmp_path: Path) -> None:
@@ -122,6 +146,38 @@ def test_a_run_that_is_killed_while_it_speaks_goes_on_where_it_was(cache_dir: Pa
     assert asked[: len(kept)] == kept
     assert len(asked) == len(set(asked)) == 8
     assert report(out)["wer"]["utterances"] == 8
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("kind", ["tar", "zip", "link"])
+def test_voices_are_found_in_archives_and_behind_links(
+    spoken: Path, cache_dir: Path, tmp_path: Path, kind: str
+) -> None:
+    pytest.importorskip("resemblyzer")
+    source = tmp_path / "set"
+    shutil.copytree(sample_dir("seed-tts") / "en", source / "en")
+    data = tmp_path / "link"
+    if kind == "link":
+        data.symlink_to(source)
+    else:
+        data = Path(shutil.make_archive(str(tmp_path / "set"), kind, tmp_path, "set"))
+    ge2e = ("--set", "recogniser.name=faster-whisper", "--set", "similarity.encoder=ge2e")
+    out = tmp_path / "run"
+    done = omnieval(
+        "run", "seed-tts", "--data", data, "--backend", "ground-truth", "--out", out, "--limit", "2",
+        "--cache-dir", cache_dir, "--set", "score=now", *ge2e,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert report(out)["similarity"]["utterances"] == 2
+    if kind == "link":
+        data.unlink()
+        source.rename(tmp_path / "moved")
+        lost = omnieval("score", out, *ge2e)
+        assert lost.returncode == 1
+        assert "SIM was not measured" in lost.stdout
+        found = omnieval("score", out, *ge2e, "--data", tmp_path / "moved")
+        assert found.returncode == 0, found.stdout + found.stderr
+        assert report(out)["similarity"]["utterances"] == 2
 
 
 @pytest.mark.torch

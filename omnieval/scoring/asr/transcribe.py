@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
@@ -9,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from omnieval.errors import MediaError, ScoringError
+from omnieval.errors import MediaError, ScoringError, StorageError
 from omnieval.media.audio import read_audio
 from omnieval.media.probe import probe
-from omnieval.runlog.files import replace_json
+from omnieval.runlog.files import replace_json, storage_error
 from omnieval.scoring.asr.base import Language, Recogniser
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class TranscriptCache:
     """
 
     def __init__(self, folder: Path, recogniser: Recogniser, language: Language) -> None:
-        identity = [recogniser.name, dict(recogniser.details), language]
+        identity = [recogniser.name, dict(recogniser.details), recogniser.weights, language]
         digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
         self._folder = folder / f"{recogniser.name}-{language}-{digest}"
 
@@ -56,7 +57,10 @@ class TranscriptCache:
     def put(self, content: str, text: str, duration_s: float) -> None:
         """Keep a transcript. Raises StorageError."""
         place = self._place(content)
-        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise storage_error(place.parent, error) from error
         replace_json(place, {"text": text, "duration_s": duration_s})
 
     def _place(self, content: str) -> Path:
@@ -102,7 +106,7 @@ def _batch(
     sounds: list[tuple[Path, str, Sound]] = []
     for path, content in files:
         try:
-            sounds.append((path, content, read_audio(path)))
+            sounds.append((path, content, read_audio(path, first_channel=True)))
         except MediaError as error:
             yield Transcript(path, None, problem="media", message=str(error))
     for (path, content, sound), (text, message) in zip(
@@ -113,7 +117,8 @@ def _batch(
             yield Transcript(path, None, duration_s, "asr", f"{path}: {recogniser.name} failed: {message}")
             continue
         if cache is not None:
-            cache.put(content, text, duration_s)
+            with contextlib.suppress(StorageError):  # what was heard counts more than remembering it
+                cache.put(content, text, duration_s)
         yield Transcript(path, text, duration_s)
 
 

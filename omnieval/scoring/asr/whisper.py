@@ -21,6 +21,7 @@ class OpenAIWhisper:
     """Follows `omnieval.scoring.asr.Recogniser`."""
 
     name = "whisper"
+    weights = ""
 
     def __init__(self, model: Any, device: str, details: Mapping[str, str]) -> None:
         self._model = model

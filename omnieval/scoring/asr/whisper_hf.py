@@ -24,6 +24,7 @@ class WhisperHF:
     """Follows `omnieval.scoring.asr.Recogniser`."""
 
     name = "whisper-hf"
+    weights = ""
 
     def __init__(self, processor: Any, model: Any, device: str, details: Mapping[str, str]) -> None:
         self._processor = processor

@@ -88,7 +88,7 @@ class VoiceMatcher:
         return float(np.dot(a, b) / norm)
 
     def _embedding(self, path: Path) -> Embedding:
-        sound = read_audio(path)
+        sound = read_audio(path, first_channel=True)
         if len(sound) < _SHORTEST_S * AUDIO_RATE_HZ:
             raise ScoringError(f"{path}: {len(sound)} samples are too few to tell a voice by")
         key = hashlib.sha256(sound.tobytes()).hexdigest()

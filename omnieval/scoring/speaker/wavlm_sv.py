@@ -51,6 +51,7 @@ class WavLMSpeakerVerification:
         self._encoder = encoder
         self._head = head
         self._device = device
+        self.size = f"{encoder.config.num_hidden_layers} layers of {encoder.config.hidden_size}"
 
     def embed(self, sound: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """[samples], float32 at 16 kHz, the whole clip, to [256]."""
@@ -73,8 +74,8 @@ def load(path: Path | None, device: str = "auto") -> WavLMSpeakerVerification:
     no such checkpoint."""
     if path is None:
         raise ConfigError(
-            "the encoder wavlm-sv needs its checkpoint (wavlm_large_finetune.pth of seed-tts-eval); "
-            "give its path"
+            "the encoder wavlm-sv needs its checkpoint, wavlm_large_finetune.pth of seed-tts-eval: "
+            "--set similarity.model=PATH, or similarity.encoder=none"
         )
     torch = torch_module()
     where = chosen_device(device)
@@ -90,10 +91,14 @@ def _state_dict(torch: Any, path: Path) -> dict[str, Any]:
         content = torch.load(path, map_location="cpu", weights_only=True)
         state: dict[str, Any] = dict(content["model"])
     except FileNotFoundError:
-        raise ScoringError(f"{path}: no such checkpoint") from None
+        raise ScoringError(
+            f"{path}: no such checkpoint; fetch wavlm_large_finetune.pth of seed-tts-eval"
+        ) from None
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ScoringError(f"{path}: not a speaker-verification checkpoint ({reason})") from error
+        raise ScoringError(
+            f"{path}: not a speaker-verification checkpoint that torch can read ({reason}); fetch it again"
+        ) from error
     missing = [
         key
         for key in ("feature_weight", "linear.weight", f"{_PREFIX}encoder.layer_norm.weight")

@@ -17,6 +17,12 @@ Language = Literal["en", "zh"]
 _ARABIC_NUMBER = re.compile(r"\d+(?:\.\d+)?%?")
 
 
+def check_language(language: str) -> None:
+    """Raises ConfigError for a language whose protocol is not known."""
+    if language not in ("en", "zh"):
+        raise ConfigError(f"language {language!r}: expected en or zh")
+
+
 def official(text: str, language: Language) -> str:
     """The text as the official script compares it.
 

@@ -50,8 +50,10 @@ def official_wer(reference: str, hypothesis: str, *, language: Language) -> Word
 
     reference: the text to be said. hypothesis: what a recogniser heard (Mandarin in simplified characters,
     see `normalise.to_simplified`). An empty hypothesis has a rate of 1, all deletions.
-    Raises EmptyReferenceError when the reference holds nothing but punctuation.
+    Raises EmptyReferenceError when the reference holds nothing but punctuation, ConfigError for another
+    language.
     """
+    normalise.check_language(language)
     return _errors(normalise.official(reference, language), normalise.official(hypothesis, language))
 
 
@@ -61,6 +63,7 @@ def lenient_wer(reference: str, hypothesis: str, *, language: Language) -> WordE
 
     Raises EmptyReferenceError, and ConfigError without the extra `speech`.
     """
+    normalise.check_language(language)
     return _errors(normalise.lenient(reference, language), normalise.lenient(hypothesis, language))
 
 

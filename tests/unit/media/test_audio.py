@@ -94,3 +94,15 @@ def test_a_wav_is_written_as_the_reference_client_does() -> None:
         assert (file.getframerate(), file.getnchannels(), file.getsampwidth()) == (16_000, 1, 2)
         pcm = np.frombuffer(file.readframes(99), dtype="<i2")
     assert pcm.tolist() == [0, 32767, -32767, 32767, -32767, 16383, -1]
+
+
+def test_the_first_channel_alone_where_it_is_asked_for(tmp_path: Path) -> None:
+    left = np.full(16_000, 8_000, dtype="<i2")
+    path = tmp_path / "stereo.wav"
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(2)
+        file.setsampwidth(2)
+        file.setframerate(16_000)
+        file.writeframes(np.stack([left, -left], axis=1).tobytes())
+    assert abs(read_audio(path)).max() < 0.01
+    assert np.allclose(read_audio(path, first_channel=True), 8_000 / 32_768, atol=1e-3)
