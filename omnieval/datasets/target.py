@@ -121,8 +121,8 @@ class Target:
 
 
 class WriteBehind:
-    """Writes one file of a target while the next bytes are decoded. Use as a context; when it ends, everything
-    is written, and the first error of a write is raised (there, or at a later `put`)."""
+    """Writes one file of a target while the next bytes are decoded. Use as a context; when it ends, all is
+    written, and the first error of a write is raised (there, or at a later `put`)."""
 
     def __init__(self, target: Target) -> None:
         self._target = target

@@ -40,5 +40,6 @@ def test_the_sample_runs_from_an_installed_wheel(wheel: Path, tmp_path: Path) ->
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "78.28 %" in done.stdout
+    assert (installed / "datasets_conv" / "daily_omni.py").exists()
     assert "Apache" in (next(installed.glob("*.dist-info")) / "licenses" / "LICENSE").read_text()
     assert (installed / "omnieval" / "py.typed").exists()
