@@ -1,4 +1,4 @@
-"""`omnieval compare`: what changed between runs."""
+"""`omnieval compare` and `omnieval gate`: what changed between runs, and whether one is good enough."""
 
 from __future__ import annotations
 
@@ -61,4 +61,48 @@ def compare(
         for path in write_comparisons(out, comparisons):
             typer.echo(f"written: {path}", err=True)
     if any(comparison.refused for comparison in comparisons):
+        sys.exit(1)
+
+
+def gate(
+    directory: Annotated[
+        Path,
+        typer.Argument(help="A run directory, or a folder of repetitions of one run.", show_default=False),
+    ],
+    gate_: Annotated[
+        str, typer.Option("--gate", metavar="FILE", help="A gate file, or a name of `omnieval list gates`.")
+    ],
+    section: Annotated[
+        str | None, typer.Option(help="Whose lines of the gate to take; else those for the run's recipe.")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(help="Also write the verdicts as JUnit XML into this file.")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print gate.json.")] = False,
+) -> None:
+    """Judge a run by the lines of a gate: pass, fail, or undecided where the interval straddles a line.
+
+    Exit codes: 0 passed, 1 not met or undecided, 2 a bad gate file.
+    """
+    from omnieval import api
+    from omnieval.report.gate import gate_page, to_junit
+    from omnieval.report.markdown import to_markdown
+    from omnieval.report.terminal import show
+    from omnieval.runlog.files import replace_file
+
+    result = api.gate(directory, gate_, section=section)
+    if json_:
+        from pydantic import TypeAdapter
+
+        typer.echo(json.dumps(TypeAdapter(type(result)).dump_python(result, mode="json"), indent=2))
+    elif markdown:
+        typer.echo(to_markdown(gate_page(result)), nl=False)
+    else:
+        from rich.console import Console
+
+        show(gate_page(result), Console(soft_wrap=False))
+    if junit is not None:
+        replace_file(junit, [to_junit(result)])
+    if result.verdict != "pass":
         sys.exit(1)
