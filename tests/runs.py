@@ -69,6 +69,7 @@ def speech_run(
     *,
     recogniser: str | None = "whisper-hf",
     encoder: str | None = "wavlm-sv",
+    size: str = "24 layers of 1024",
     rtf: float = 0.4,
     per_speaker: int = 1,
     **config: Any,
@@ -99,7 +100,7 @@ def speech_run(
     judged = SpokenScores(
         scores,
         recogniser=None if recogniser is None else {"name": recogniser, "model": "large-v3"},
-        encoder=None if encoder is None else {"name": encoder, "model": "/m/wavlm.pth"},
+        encoder=None if encoder is None else {"name": encoder, "model": "/m/wavlm.pth", "size": size},
     )
     report = build_speech_report(run, judged, run.last_responses(), ())
     api._keep(run, scores, report)

@@ -158,6 +158,8 @@ def _reference_rows(
             )
         elif selected < rows:
             caveats.append("this run asks a part of the set")
+        if not reference.setting:
+            caveats.append("its setting was not published")
         different = [
             f"{key} {value}"
             for key, value in reference.setting.items()

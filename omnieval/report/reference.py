@@ -14,7 +14,8 @@ from omnieval.recipe_files import recipe_folder
 
 @dataclass(frozen=True)
 class Reference:
-    """One known result: accuracy as a fraction, exact counts where they are known, and its setting.
+    """One known result: accuracy as a fraction, exact counts where they are known, and its setting (empty
+    where that was not published).
 
     groups: group key -> value -> (correct, total).
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -23,7 +23,8 @@ _OFFICIAL_SIZE = "24 layers of 1024"
 @dataclass(frozen=True, slots=True)
 class SpeechReference:
     """One known result. wer: percent. similarity: mean cosine by `encoder`; recogniser: who heard it. rows:
-    lines of the list. setting: recipe keys that it was measured with."""
+    lines of the list. setting: recipe keys that it was measured with. latency: known figures, by the names of
+    `omnieval.types.Timing`. caveat: what else keeps them from being compared as they stand."""
 
     name: str
     wer: float | None
@@ -32,6 +33,8 @@ class SpeechReference:
     encoder: str
     rows: tuple[int, ...]
     setting: Mapping[str, Any]
+    latency: Mapping[str, float] = field(default_factory=dict)
+    caveat: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class SpeechReferenceRow:
     caveat: str | None
     wer_caveat: str | None
     similarity_caveat: str | None
+    latency: Mapping[str, float] = field(default_factory=dict)
 
 
 def load_speech_references(benchmark: str) -> tuple[SpeechReference, ...]:
@@ -60,8 +64,9 @@ def load_speech_references(benchmark: str) -> tuple[SpeechReference, ...]:
     try:
         return tuple(
             SpeechReference(
-                entry["name"], entry.get("wer"), entry.get("similarity"), entry["recogniser"],
-                entry["encoder"], tuple(entry["rows"]), entry["setting"],
+                entry["name"], entry.get("wer"), entry.get("similarity"), entry.get("recogniser", ""),
+                entry.get("encoder", ""), tuple(entry["rows"]), entry["setting"],
+                entry.get("latency", {}), entry.get("caveat"),
             )
             for entry in content["results"]
         )  # fmt: skip
@@ -95,6 +100,7 @@ def reference_rows(
                 _setting_caveat(reference, config, rows=rows, whole_set=whole_set),
                 None if wer is None or recogniser is None else _recogniser_caveat(reference, recogniser),
                 None if similarity is None or encoder is None else _encoder_caveat(reference, encoder),
+                reference.latency,
             )
         )
     return tuple(found)
@@ -104,6 +110,8 @@ def _setting_caveat(
     reference: SpeechReference, config: Mapping[str, Any], *, rows: int, whole_set: bool
 ) -> str | None:
     """Why what was said is not what the known result said."""
+    if reference.caveat is not None:
+        return reference.caveat
     caveats = []
     if rows not in reference.rows:
         caveats.append(f"another list ({' or '.join(map(str, reference.rows))} lines, here {rows})")
@@ -116,6 +124,8 @@ def _setting_caveat(
 
 
 def _recogniser_caveat(reference: SpeechReference, recogniser: Mapping[str, str]) -> str | None:
+    if reference.wer is None:
+        return None
     if recogniser["name"] != reference.recogniser:
         return f"heard by {reference.recogniser}, here by {recogniser['name']}"
     official = _OFFICIAL_MODELS.get(reference.recogniser, "")
@@ -125,6 +135,8 @@ def _recogniser_caveat(reference: SpeechReference, recogniser: Mapping[str, str]
 
 
 def _encoder_caveat(reference: SpeechReference, encoder: Mapping[str, str]) -> str | None:
+    if reference.similarity is None:
+        return None
     if encoder["name"] != reference.encoder:
         return f"compared by {reference.encoder}, here by {encoder['name']}"
     size = encoder.get("size", _OFFICIAL_SIZE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from omnieval.report.audit import health_warning
+from omnieval.report.latency import LABELS
 from omnieval.report.page import Page, Table
 from omnieval.report.speech import SpeechReport
 from omnieval.report.tables import (
@@ -124,8 +125,10 @@ def _references(report: SpeechReport) -> Table:
             None if row.wer_caveat is None else f"WER {row.wer_caveat}",
             None if row.similarity_caveat is None else f"SIM {row.similarity_caveat}",
         ]
-        rows.append((row.name, wer, similarity, "; ".join(filter(None, caveats)) or "same setting"))
-    columns = ("result", "WER", "SIM", "comparable?")
+        speed = ", ".join(f"{LABELS[name]} {value:g}" for name, value in row.latency.items())
+        comparable = "; ".join(filter(None, caveats)) or "same setting"
+        rows.append((row.name, wer, similarity, speed or "-", comparable))
+    columns = ("result", "WER", "SIM", "speed", "comparable?")
     return Table("Reference results", columns, tuple(rows), numeric=(1, 2))
 
 

@@ -176,8 +176,10 @@ def test_figures_of_other_judges_are_refused_by_name_and_the_others_compared(tmp
     speech_run(tmp_path / "encoder", [{"wer": 0.1, "sim[ge2e]": 0.9}] * 20, encoder="ge2e")
     speech_run(tmp_path / "recogniser", wers(20, 0), recogniser="whisper")
     speech_run(tmp_path / "unheard", [{"sim[wavlm-sv]": 0.7}] * 20, recogniser=None)
+    speech_run(tmp_path / "small", wers(20, 0), size="2 layers of 16")
     expected = {
-        "encoder": (["wer"], "SIM was compared by wavlm-sv and by ge2e"),
+        "encoder": (["wer"], "SIM was compared by wavlm-sv of 24 layers of 1024 and by ge2e"),
+        "small": (["wer"], "SIM was compared by wavlm-sv of 24 layers of 1024 and by wavlm-sv of 2 layers"),
         "recogniser": (["sim[wavlm-sv]"], "WER was heard by whisper-hf and by whisper"),
         "unheard": (["sim[wavlm-sv]"], "WER was not measured in the second run"),
     }

@@ -112,9 +112,12 @@ def test_latency_counts_answers_only_and_missing_is_missing(tmp_path: Path) -> N
 def test_references_stand_beside_the_run_or_say_why_not(tmp_path: Path) -> None:
     same = Reference("same", 0.5, 1, 2, {"plan": "minicpm"}, {"type": {"t0": (1, 2)}})
     other = Reference("other", 0.6, None, None, {"plan": "omnievalkit"}, {})
-    table = ReferenceTable((2,), (same, other))
+    untold = Reference("untold", 0.7, None, None, {}, {})
+    table = ReferenceTable((2,), (same, other, untold))
     report = reported(tmp_path / "a", ["correct", "wrong"], table)
-    assert [row.caveat for row in report.references] == [None, "measured with plan omnievalkit"]
+    assert [row.caveat for row in report.references] == [
+        None, "measured with plan omnievalkit", "its setting was not published",
+    ]  # fmt: skip
     assert report.groups["type"][0].reference == (1, 2)
     assert "50.00 % (1/2)" in to_markdown(page_of(report))
     another = reported(tmp_path / "b", ["correct"], table)

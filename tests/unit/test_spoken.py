@@ -267,6 +267,9 @@ def test_known_results_in_another_way_of_measuring_are_named_as_not_comparable(
         reference("longer", rows=(7,)),
         reference("foreign", setting={"language": "zh", "utterances": "meta.lst"}),
         reference("voiced", setting={"language": "en", "utterances": "meta.lst", "variant": "voice"}),
+        replace(
+            reference("fast"), wer=None, similarity=None, latency={"rtf": 0.44}, caveat="on other hardware"
+        ),
     ]
     rows = report_of(run, heard, known).references
     assert [(row.name, row.caveat, row.wer_caveat, row.similarity_caveat) for row in rows] == [
@@ -274,7 +277,10 @@ def test_known_results_in_another_way_of_measuring_are_named_as_not_comparable(
         ("other", None, "heard by paraformer, here by whisper-hf", "compared by wavlm-sv, here by ge2e"),
         ("longer", "another list (7 lines, here 1)", None, None),
         ("voiced", "measured with variant voice", None, None),
+        ("fast", "on other hardware", None, None),
     ]
+    (table,) = (t for t in page_of(report_of(run, heard, known)).tables if t.title == "Reference results")
+    assert table.rows[-1] == ("fast", "-", "-", "RTF 0.44", "on other hardware")
     small = replace(heard, recogniser={"name": "whisper-hf", "model": "/models/tiny"})
     (row,) = report_of(run, small, known[:1]).references
     assert row.wer_caveat == "heard by large-v3, here by /models/tiny"
@@ -331,9 +337,11 @@ def test_similarities_of_two_encoders_are_not_subtracted() -> None:
 
 def test_the_shipped_references_can_be_read() -> None:
     found = load_speech_references("seed-tts")
-    assert {(reference.recogniser, reference.setting["language"]) for reference in found} == {
+    judged = [reference for reference in found if reference.wer is not None]
+    assert {(reference.recogniser, reference.setting["language"]) for reference in judged} == {
         ("whisper-hf", "en"), ("paraformer", "zh"),
     }  # fmt: skip
+    assert [reference.latency["rtf"] for reference in found if reference.latency] == [0.44, 1.087]
     assert load_speech_references("no-such-benchmark") == ()
 
 

@@ -97,9 +97,12 @@ class _Judged:
         if self.first is None or self.second is None:
             which = "first" if self.first is None else "second"
             return f"{self.figure} was not measured in the {which} run; `omnieval score` measures it"
-        if self.first["name"] != self.second["name"]:
+        both = [self.first, self.second]
+        sized = all("size" in judge for judge in both)
+        names = [f"{judge['name']} of {judge['size']}" if sized else judge["name"] for judge in both]
+        if names[0] != names[1]:
             return (
-                f"{self.figure} was {self.done} by {self.first['name']} and by {self.second['name']}; "
+                f"{self.figure} was {self.done} by {names[0]} and by {names[1]}; "
                 f"score both runs with one {self.judge}"
             )
         return None
