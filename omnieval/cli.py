@@ -59,6 +59,12 @@ Filters = Annotated[
     typer.Option("--filter", metavar="KEY=VALUE", help='e.g. type="Event Sequence". Repeatable.'),
 ]
 ShuffleSeed = Annotated[int | None, typer.Option(help="Shuffle the videos (their questions stay together).")]
+BaseUrls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--base-url", help="Model server, e.g. http://127.0.0.1:8000/v1; repeat it for servers of one model."
+    ),
+]
 CacheDir = Annotated[Path | None, typer.Option(help="Where prepared media are kept.")]
 
 
@@ -67,7 +73,7 @@ def run(
     recipe: Recipe = None,
     data: Data = None,
     sample: UseSample = False,
-    base_url: Annotated[str | None, typer.Option(help="Model server, e.g. http://127.0.0.1:8000/v1.")] = None,
+    base_url: BaseUrls = None,
     model: Annotated[str | None, typer.Option(help="The model's name on the server.")] = None,
     backend: Annotated[str | None, typer.Option(help="See `omnieval list backends`.")] = None,
     out: Annotated[
@@ -97,7 +103,7 @@ def run(
     overrides = _overrides(
         set_,
         data=data,
-        base_url=base_url,
+        **_servers(base_url),
         model=model,
         backend=backend,
         limit=limit,
@@ -140,7 +146,7 @@ def check(
     recipe: Recipe,
     data: Data = None,
     sample: UseSample = False,
-    base_url: Annotated[str | None, typer.Option(help="Model server, e.g. http://127.0.0.1:8000/v1.")] = None,
+    base_url: BaseUrls = None,
     model: Annotated[str | None, typer.Option(help="The model's name on the server.")] = None,
     backend: Annotated[str | None, typer.Option(help="See `omnieval list backends`.")] = None,
     set_: Settings = None,
@@ -160,7 +166,7 @@ def check(
     overrides = _overrides(
         set_,
         data=data,
-        base_url=base_url,
+        **_servers(base_url),
         model=model,
         backend=backend,
         transport=transport,
@@ -451,6 +457,11 @@ def _overrides(assignments: list[str] | None, **flags: Any) -> list[tuple[str, A
         *(parse_assignment(text) for text in assignments or []),
         *((api.SHORT_NAMES.get(key, key), _plain(value)) for key, value in given.items()),
     ]
+
+
+def _servers(urls: list[str] | None) -> dict[str, Any]:
+    """The settings of one or several servers; a new first one replaces all that a run had."""
+    return {"base_url": urls[0], "replicas": tuple(urls[1:])} if urls else {}
 
 
 def _plain(value: Any) -> Any:

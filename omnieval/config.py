@@ -156,7 +156,8 @@ class RunConfig(Strict):
 
     preflight: a deployment is asked a few telling questions before a run of many samples (auto), before every
     run, or never. stream: ask for the answer in pieces as it is made. warmup: requests sent, and kept apart,
-    before the first that counts. recordings: folder of `{id}.wav` files for the backend `recorded`.
+    before the first that counts. replicas: base URLs of further servers of the same model. recordings: folder
+    of `{id}.wav` files for the backend `recorded`.
     """
 
     recipe: str
@@ -176,6 +177,7 @@ class RunConfig(Strict):
     warmup: int = Field(0, ge=0)
 
     base_url: str | None = None
+    replicas: tuple[str, ...] = ()
     api_key_env: str = "OPENAI_API_KEY"
     data: Path | None = None
     recordings: Path | None = None
@@ -191,22 +193,15 @@ class RunConfig(Strict):
 
     task: SerializeAsAny[Strict]
 
+    @field_validator("replicas")
+    @classmethod
+    def _plain_http_urls(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(_plain_http_url, values))
+
     @field_validator("base_url")
     @classmethod
     def _plain_http_url(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        url = urlsplit(value)
-        if url.scheme not in ("http", "https") or not url.hostname:
-            raise ValueError(f"expected a URL such as http://127.0.0.1:8000/v1, found {value!r}")
-        if url.username or url.password:
-            raise ValueError(
-                "the URL carries a user name or password, which would be stored with the run; "
-                "put the secret into an environment variable and name it with --api-key-env"
-            )
-        if url.query or url.fragment:
-            raise ValueError(f"the URL must end with its path, such as /v1, found {value!r}")
-        return value.rstrip("/")
+        return None if value is None else _plain_http_url(value)
 
     @field_validator("data", "cache_dir", "recordings")
     @classmethod
@@ -236,12 +231,27 @@ class RunConfig(Strict):
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def _plain_http_url(value: str) -> str:
+    """A server's address without anything that must not be stored. Raises ValueError."""
+    url = urlsplit(value)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise ValueError(f"expected a URL such as http://127.0.0.1:8000/v1, found {value!r}")
+    if url.username or url.password:
+        raise ValueError(
+            "the URL carries a user name or password, which would be stored with the run; "
+            "put the secret into an environment variable and name it with --api-key-env"
+        )
+    if url.query or url.fragment:
+        raise ValueError(f"the URL must end with its path, such as /v1, found {value!r}")
+    return value.rstrip("/")
+
+
 # Where and how fast, not what, and who hears it afterwards: these may differ when a run is resumed. `data` is
 # here because the data set's fingerprint is compared instead of its path.
 OPERATIONAL: frozenset[str] = frozenset(
     {
-        "recipe", "base_url", "api_key_env", "data", "runs_dir", "cache_dir", "cache_limit_gb", "concurrency",
-        "prepare", "timeouts", "retry", "transport", "recordings", "preflight",
+        "recipe", "base_url", "replicas", "api_key_env", "data", "runs_dir", "cache_dir", "cache_limit_gb",
+        "concurrency", "prepare", "timeouts", "retry", "transport", "recordings", "preflight",
         "recogniser", "similarity", "score",
     }
 )  # fmt: skip

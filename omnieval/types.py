@@ -199,7 +199,8 @@ class Request:
     question and options (letter -> text, without labels) repeat what the text part says, for backends
     that choose among options themselves; the right answer is never here. speech: what is to be said, where
     the answer is a sound. extra_body: further fields for the root of an HTTP body, e.g.
-    `mm_processor_kwargs`. notes: what had to be mended or assumed to make it, one sentence each.
+    `mm_processor_kwargs`. cluster: what it shares with others (the video), so that one server may get them
+    all. notes: what had to be mended or assumed to make it, one sentence each.
     """
 
     sample_id: str
@@ -210,6 +211,7 @@ class Request:
     modalities: tuple[str, ...] = ("text",)
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     speech: SpeechTask | None = None
+    cluster: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -270,7 +272,8 @@ class Response:
 
     attempt counts from 1. `text` and `audio` of a failed try are kept for inspection and never scored.
     notes: what had to be mended or assumed to read the answer, one sentence each. server_metrics: figures
-    of the server itself, as it reports them.
+    of the server itself, as it reports them. server: the base URL of the one that was asked, where there
+    are several.
     """
 
     sample_id: str
@@ -285,6 +288,7 @@ class Response:
     audio: SpokenAudio | None = None
     notes: tuple[str, ...] = ()
     server_metrics: Mapping[str, Any] = field(default_factory=dict)
+    server: str | None = None
 
     @property
     def answered(self) -> bool:

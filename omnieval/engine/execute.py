@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from omnieval.backends.base import BackendContext
+from omnieval.backends.base import BackendContext, BackendFactory
 from omnieval.backends.registry import BACKENDS
+from omnieval.backends.replicas import Replicas
 from omnieval.benchmarks.base import Benchmark, Dataset, select
 from omnieval.benchmarks.option_order import arrange
 from omnieval.benchmarks.registry import BENCHMARKS
@@ -75,7 +76,7 @@ def execute(
 
     async def work() -> Execution:
         with _media_url(config) as (kind, media_url):
-            backend: Backend = BACKENDS.load(config.backend)(config, BackendContext(media_url, api_key))
+            backend = _backend(config, BackendContext(media_url, api_key))
             if kind == "file" and backend.capabilities.needs_transport:
                 notify(_media_advice(benchmark.media_folders(dataset, cache.root)))
             try:
@@ -114,7 +115,7 @@ def check(
 
     async def work() -> list[Finding]:
         with _media_url(config) as (kind, media_url):
-            backend: Backend = BACKENDS.load(config.backend)(config, BackendContext(media_url, api_key))
+            backend = _backend(config, BackendContext(media_url, api_key))
             if kind == "file" and backend.capabilities.needs_transport:
                 notify(_media_advice(benchmark.media_folders(dataset, cache.root)))
             try:
@@ -124,6 +125,19 @@ def check(
                 await backend.close()
 
     return run_to_end(work)
+
+
+def _backend(config: RunConfig, context: BackendContext) -> Backend:
+    """The configured backend; several servers of one model are one. Raises ConfigError."""
+    create: BackendFactory = BACKENDS.load(config.backend)
+    if not config.replicas:
+        return create(config, context)
+    if config.base_url is None:
+        raise ConfigError("replicas are servers beside the one of base_url; give that one too")
+    urls = list(dict.fromkeys([config.base_url, *config.replicas]))
+    return Replicas(
+        [(url, create(config.model_copy(update={"base_url": url, "replicas": ()}), context)) for url in urls]
+    )
 
 
 def _wants_preflight(config: RunConfig, backend: Backend, samples: int) -> bool:
@@ -258,8 +272,8 @@ def _media_url(config: RunConfig) -> Iterator[tuple[str, MediaUrl]]:
     """(kind of transport, the function that makes a part's URL)."""
     kind = config.transport.kind
     if kind == "auto":
-        local = config.base_url is not None and is_local(config.base_url)
-        kind = "file" if local else "inline"
+        urls = [config.base_url, *config.replicas] if config.base_url is not None else []
+        kind = "file" if urls and all(map(is_local, urls)) else "inline"
     if kind == "http":
         settings = config.transport
         _check_reachable(config)

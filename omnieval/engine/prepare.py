@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from omnieval.benchmarks.base import Benchmark
@@ -68,7 +68,7 @@ class Preparer:
         try:
             plan = self._benchmark.plan(sample)
             media = PreparedMedia() if plan is None else await self._media(plan)
-            request = self._benchmark.pack(sample, media)
+            request = replace(self._benchmark.pack(sample, media), cluster=sample.cluster)
             return Prepared(sample, request=request, notes=(*media.notes, *request.notes))
         except StorageError:
             raise

@@ -25,6 +25,7 @@ from omnieval.report.denominators import SCORED, official, strict
 from omnieval.report.latency import Distribution, answered_latency
 from omnieval.report.proportion import Proportion
 from omnieval.report.reference import Reference, ReferenceTable
+from omnieval.report.servers import ServerRow, server_rows
 from omnieval.runlog import Run
 from omnieval.scoring.rotations import Pair, folded
 from omnieval.types import Response, Score
@@ -86,6 +87,7 @@ class Report:
     unhealthy: Proportion | None = None
     chance: float | None = None
     companions: tuple[Companion, ...] = ()
+    servers: tuple[ServerRow, ...] = ()
     kind: Literal["choice"] = "choice"
 
 
@@ -125,6 +127,7 @@ def build_report(
         unhealthy=unhealthy(askings),
         chance=chance(askings),
         companions=companions(run, parser),
+        servers=server_rows(responses.values()),
     )
 
 

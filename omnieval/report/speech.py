@@ -11,6 +11,7 @@ from omnieval.report.accounting import Count, FailureRow, accounting, failure_ro
 from omnieval.report.audit import HealthRow, health_rows, unhealthy
 from omnieval.report.latency import Distribution, answered_latency, latency
 from omnieval.report.proportion import Proportion
+from omnieval.report.servers import ServerRow, server_rows
 from omnieval.report.speech_reference import SpeechReference, SpeechReferenceRow, reference_rows
 from omnieval.runlog import Run
 from omnieval.scoring.continuity import continuity
@@ -100,6 +101,7 @@ class SpeechReport:
     playback: Playback | None
     audio_s: float
     notes: tuple[str, ...]
+    servers: tuple[ServerRow, ...] = ()
     kind: Literal["speech"] = "speech"
 
 
@@ -143,6 +145,7 @@ def build_speech_report(
         warmup=latency(_warmups(run)),
         playback=_playback(said),
         audio_s=sum(score.metrics.get("duration_s", 0.0) for score in scores),
+        servers=server_rows(responses.values()),
         notes=(*notes(run, responses, scores), *_channel_notes(said)),
     )  # fmt: skip
 

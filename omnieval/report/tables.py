@@ -12,6 +12,7 @@ from omnieval.report.build import Report
 from omnieval.report.latency import LABELS, Distribution
 from omnieval.report.page import Page, Table
 from omnieval.report.proportion import Proportion
+from omnieval.report.servers import server_table
 
 _SHOWN_DISAGREEMENTS = 10
 _SHOWN_VALUES = 100
@@ -45,6 +46,7 @@ def tables(report: Report) -> list[Table]:
     built += [_group(report, key) for key in report.groups]
     built += [_references(report), failure_table(report.failures)]
     built += [_rules(report), _disagreements(report), _letters(report), latency_table(report.latency)]
+    built.append(server_table(report.servers))
     return [table for table in built if table.rows]
 
 
