@@ -12,6 +12,8 @@ from omnieval.report.page import Page, Table
 from omnieval.report.tables import percent
 
 _SHOWN = 15
+# Directory names are too long to head columns.
+_SIDES = ("A", "B")
 _METRICS = {"wer": "WER, official (%)", "lenient_wer": "WER, numbers and spellings made alike (%)"}
 _HOW_CHOICE = (
     "95 % intervals and p-values allow for questions that share a video; p-values of groups are raised after "
@@ -25,31 +27,25 @@ _HOW_SPEECH = (
 
 def comparison_page(comparison: Comparison) -> Page:
     """Differences first, then what they are over, then what was done differently; no empty tables."""
-    names = _names(comparison)
-    built = _choice_tables(comparison.choice, names) if comparison.choice is not None else []
-    built += _speech_tables(comparison.speech, names) if comparison.speech is not None else []
-    built += [_latency(comparison, names), _outcomes(comparison, names), _settings(comparison, names)]
+    built = _choice_tables(comparison.choice) if comparison.choice is not None else []
+    built += _speech_tables(comparison.speech) if comparison.speech is not None else []
+    built += [_latency(comparison), _outcomes(comparison), _settings(comparison)]
     return Page(
-        headline=_headline(comparison, names),
+        headline=_headline(comparison),
         measured_by=_measured_by(comparison),
-        directory=f"{names[1]} against {names[0]}",
+        directory=f"B {comparison.second.run['directory']} against A {comparison.first.run['directory']}",
         warnings=comparison.warnings,
         tables=tuple(table for table in built if table.rows),
         notes=tuple(_notes(comparison)),
-        footer="Differences are those of the second run to the first, over the same questions. "
+        footer="Differences are those of B to A, over the same questions. "
         + (_HOW_CHOICE if comparison.choice is not None else _HOW_SPEECH),
     )
 
 
-def _names(comparison: Comparison) -> tuple[str, str]:
-    first, second = (str(side.run["directory"]) for side in (comparison.first, comparison.second))
-    return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
-
-
-def _headline(comparison: Comparison, names: tuple[str, str]) -> str:
+def _headline(comparison: Comparison) -> str:
     models = [str(side.run["model"] or side.run["backend"]) for side in (comparison.first, comparison.second)]
     told = models[0] if models[0] == models[1] else f"{models[1]} against {models[0]}"
-    return f"{comparison.first.run['recipe']} · {told} · {names[1]} against {names[0]}"
+    return f"{comparison.first.run['recipe']} · {told}"
 
 
 def _measured_by(comparison: Comparison) -> str:
@@ -76,18 +72,18 @@ def _notes(comparison: Comparison) -> Iterable[str]:
         )
 
 
-def _choice_tables(choice: ChoiceComparison, names: tuple[str, str]) -> list[Table]:
+def _choice_tables(choice: ChoiceComparison) -> list[Table]:
     rows = [
         ("official: answered by both", *_accuracy_cells(choice.official)),
         ("strict: asked of both", *_accuracy_cells(choice.strict)),
     ]
-    columns = ("denominator", *names, "points", "95 % interval", "p")
+    columns = ("denominator", *_SIDES, "points", "95 % interval", "p")
     tables = [Table("Accuracy", columns, tuple(rows), numeric=(1, 2, 3, 4, 5))]
     for key, values in choice.groups.items():
         rows = [(value, *_accuracy_cells(change)) for value, change in values.items()]
         tables.append(Table(f"By {key}", (key, *columns[1:]), tuple(rows), numeric=(1, 2, 3, 4, 5)))
-    tables.append(_flips("Right to wrong", choice.lost, names, choice.groups))
-    tables.append(_flips("Wrong to right", choice.gained, names, choice.groups))
+    tables.append(_flips("Right to wrong", choice.lost, choice.groups))
+    tables.append(_flips("Wrong to right", choice.gained, choice.groups))
     return tables
 
 
@@ -100,12 +96,12 @@ def _accuracy_cells(change: AccuracyChange) -> tuple[str, str, str, str, str]:
     return first, second, f"{100 * paired.difference:+.2f}", between, _p(p_value)
 
 
-def _flips(title: str, flips: Sequence[Flip], names: tuple[str, str], keys: Iterable[str]) -> Table:
+def _flips(title: str, flips: Sequence[Flip], keys: Iterable[str]) -> Table:
     rows = []
     for flip in flips[:_SHOWN]:
         groups = ", ".join(flip.groups.get(key, "unknown") for key in keys)
         rows.append((flip.sample_id, flip.gold or "-", flip.first, flip.second, groups))
-    return Table(f"{title}: {_count(flips)}", ("sample", "right", *names, "groups"), tuple(rows))
+    return Table(f"{title}: {_count(flips)}", ("sample", "right", *_SIDES, "groups"), tuple(rows))
 
 
 def _count(items: Sequence[object]) -> str:
@@ -113,8 +109,8 @@ def _count(items: Sequence[object]) -> str:
     return f"{len(items)} (the first {_SHOWN}; all with --json)" if more else str(len(items))
 
 
-def _speech_tables(speech: SpeechComparison, names: tuple[str, str]) -> list[Table]:
-    columns = ("utterances", *names, "difference", "95 % interval", "p")
+def _speech_tables(speech: SpeechComparison) -> list[Table]:
+    columns = ("utterances", *_SIDES, "difference", "95 % interval", "p")
     numeric = (1, 2, 3, 4, 5, 6)
     rows = [(_label(metric), *_mean_cells(metric, change)) for metric, change in speech.means.items()]
     tables = [Table("Speech", ("figure", *columns), tuple(rows), numeric)]
@@ -124,8 +120,8 @@ def _speech_tables(speech: SpeechComparison, names: tuple[str, str]) -> list[Tab
             tables.append(Table(f"{_label(metric)} by {key}", (key, *columns), tuple(rows), numeric))
     worse = [change for change in speech.changed if change.second > change.first]
     better = [change for change in reversed(speech.changed) if change.second < change.first]
-    tables.append(_utterances("More word errors", worse, names))
-    tables.append(_utterances("Fewer word errors", better, names))
+    tables.append(_utterances("More word errors", worse))
+    tables.append(_utterances("Fewer word errors", better))
     return tables
 
 
@@ -150,7 +146,7 @@ def _mean_cells(metric: str, change: MeanChange) -> tuple[str, str, str, str, st
     )
 
 
-def _utterances(title: str, changes: Sequence[UtteranceChange], names: tuple[str, str]) -> Table:
+def _utterances(title: str, changes: Sequence[UtteranceChange]) -> Table:
     rows = [
         (
             change.sample_id,
@@ -160,11 +156,11 @@ def _utterances(title: str, changes: Sequence[UtteranceChange], names: tuple[str
         )
         for change in changes[:_SHOWN]
     ]
-    columns = ("sample", "WER", *(f"heard in {name}" for name in names))
+    columns = ("sample", "WER", *(f"heard in {name}" for name in _SIDES))
     return Table(f"{title}: {_count(changes)}", columns, tuple(rows), numeric=(1,))
 
 
-def _latency(comparison: Comparison, names: tuple[str, str]) -> Table:
+def _latency(comparison: Comparison) -> Table:
     rows = [
         (
             LABELS[row.figure],
@@ -178,23 +174,23 @@ def _latency(comparison: Comparison, names: tuple[str, str]) -> Table:
         for row in comparison.latency
     ]
     title = f"Latency (medians over {comparison.first.repeats} and {comparison.second.repeats} runs)"
-    columns = ("figure", "of samples", *names, "difference", "verdict", "why")
+    columns = ("figure", "of samples", *_SIDES, "difference", "verdict", "why")
     return Table(title, columns, tuple(rows), numeric=(2, 3, 4))
 
 
-def _outcomes(comparison: Comparison, names: tuple[str, str]) -> Table:
+def _outcomes(comparison: Comparison) -> Table:
     sides = (comparison.first, comparison.second)
     counts: list[Mapping[str, int]] = [{c.label: c.count for c in side.accounting} for side in sides]
     labels = list(dict.fromkeys(label for side in counts for label in side))
     rows = [(label, *(str(side.get(label, 0)) for side in counts)) for label in labels]
     unhealthy = [percent(side.unhealthy) if side.unhealthy is not None else "-" for side in sides]
     rows.append(("unhealthy replies", *unhealthy))
-    return Table("Every question of the data set", ("outcome", *names), tuple(rows), numeric=(1, 2))
+    return Table("Every question of the data set", ("outcome", *_SIDES), tuple(rows), numeric=(1, 2))
 
 
-def _settings(comparison: Comparison, names: tuple[str, str]) -> Table:
+def _settings(comparison: Comparison) -> Table:
     rows = tuple((setting.key, setting.first, setting.second) for setting in comparison.settings)
-    return Table("What was done differently", ("key", *names), rows)
+    return Table("What was done differently", ("key", *_SIDES), rows)
 
 
 def _p(value: float) -> str:
