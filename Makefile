@@ -12,11 +12,11 @@ demo: $(VENV)/.demo
 	$(BIN)/omnieval run daily-omni --sample --backend embedded
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m "not real_server and not torch"
+	$(BIN)/python -m pytest -n 2 -m "not real_server and not torch and not slow"
 
 # The model server's tests share one server, hence one process.
 test-all: test $(VENV)/.torch
-	$(BIN)/python -m pytest -m "real_server or torch"
+	$(BIN)/python -m pytest -m "real_server or torch or slow"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

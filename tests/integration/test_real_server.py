@@ -182,6 +182,20 @@ def test_too_many_parts_and_too_long_prompts_name_the_flag(real_server: RealServ
     assert "did you mean 'tiny-omni'" in wrong.stderr
 
 
+def test_a_check_passes_where_the_server_is_right_and_names_what_it_lacks(real_server: RealServer) -> None:
+    common = ("--sample", "--base-url", real_server.base_url, "--model", "tiny-omni", "--json")
+    cache = ("--cache-dir", real_server.media / "cache")
+    right = omnieval("check", "daily-omni", *common, *cache)
+    assert right.returncode == 0, right.stdout + right.stderr
+    verdicts = {finding["check"]: finding["verdict"] for finding in json.loads(right.stdout)}
+    assert set(verdicts.values()) == {"pass"}, right.stdout
+    assert {"order of the parts", "a sound reaches the model", "largest request"} <= set(verdicts)
+    mute = omnieval("check", "seed-tts", *common, *cache)
+    assert mute.returncode == 4
+    failed = {finding["check"] for finding in json.loads(mute.stdout) if finding["verdict"] == "fail"}
+    assert failed == {"sound comes back"}
+
+
 def test_a_killed_client_resumes_and_a_killed_server_leaves_no_false_answer(
     real_server: RealServer, tmp_path: Path
 ) -> None:
