@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable
 
@@ -18,8 +19,15 @@ def well_formed(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with control characters, which could steer a terminal, as U+FFFD; line ends stay."""
-    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+    """The text with control characters, which could steer a terminal or turn its direction, as U+FFFD.
+
+    Line ends stay, and so do spaces of any width and the joiners that some scripts and emoji need.
+    """
+    return "".join(c if c.isprintable() or _harmless(c) else "\ufffd" for c in text)
+
+
+def _harmless(character: str) -> bool:
+    return character in "\n\u200c\u200d" or unicodedata.category(character) == "Zs"
 
 
 def place_before_folding(text: str, place: int, fold: Callable[[str], str]) -> int:
