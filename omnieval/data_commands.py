@@ -68,6 +68,7 @@ def convert(
     """Bring a release into the layout that a recipe reads. A second call does only what is missing."""
     from omnieval import datasets
     from omnieval.config import suggest
+    from omnieval.datasets.unpack import videos_archive
     from omnieval.errors import ConfigError
 
     if to not in ("layout", "parquet") or (to == "parquet" and name != "daily-omni"):
@@ -77,7 +78,7 @@ def convert(
     done: Converted | Unpacked
     if to == "parquet":
         done = datasets.daily_omni_to_parquet(src, dst, notify=_say)
-    elif name == "daily-omni" and (src / "qa.json").is_file():
+    elif name == "daily-omni" and videos_archive(src) is not None:
         done = datasets.unpack_daily_omni(src, dst, notify=_say)
     elif name == "daily-omni":
         done = datasets.convert_daily_omni(

@@ -17,7 +17,7 @@ from omnieval.config import counted
 from omnieval.datasets.merge import METADATA, Merged, Row, merge, name_of, official_rows, qa_row, repeats
 from omnieval.datasets.shards import Shard, complete_shards
 from omnieval.datasets.target import Target, WriteBehind
-from omnieval.errors import MediaError
+from omnieval.errors import ConfigError, MediaError
 from omnieval.media.probe import video_facts
 from omnieval.parsing import gold_letter
 
@@ -29,6 +29,7 @@ COLUMNS = {
     "candidates": "texts",
     "answer": "text",
 }
+_QA = "qa.json"
 _MEDIA = {"video": "video.mp4", "audio": "audio.wav"}
 _TEXTS = {*COLUMNS, *METADATA} - set(_MEDIA)
 _DURATIONS_S = (30, 60)
@@ -103,10 +104,13 @@ def convert_daily_omni(
     A second call writes only what is missing or was cut; qa.json comes last, so that it stands for a whole
     conversion. official_qa: the official question file; its rows count where both have one. probe_duration:
     measure the durations that no file tells, as the nearer of 30 and 60 s. notify: is told what goes on.
-    Raises DataError naming file, row group or columns, StorageError naming the file that cannot be written.
+    Raises DataError naming file, row group or columns, StorageError naming the file that cannot be written,
+    ConfigError where official_qa would be overwritten.
     """
     shards = complete_shards(src, split)
     official = None if official_qa is None else official_rows(official_qa)
+    if official_qa is not None and official_qa.resolve() == (dst / _QA).resolve():
+        raise ConfigError(f"{official_qa}: would be overwritten by the conversion; put it elsewhere")
     with Target(dst) as target:
         media = _Media(target)
         release: list[Row] = []
@@ -125,7 +129,7 @@ def convert_daily_omni(
         merged = Merged(release) if official is None else merge(release, official, media.present["video"])
         unknown = _measure(merged.rows, dst) if probe_duration else []
         text = json.dumps(merged.rows, ensure_ascii=False, indent=1)
-        target.put("qa.json", [text.encode()], "conversion", flush=True)
+        target.put(_QA, [text.encode()], "conversion", flush=True)
     return _result(target, media, merged, unknown)
 
 
@@ -149,6 +153,7 @@ class _Media:
                 continue
             for i, blob in zip(ids, shard.blobs(group, role), strict=False):
                 if blob and i in names and i not in present:
+                    self._target.withdraw(_QA)
                     writer.put(names[i], blob, shard.source)
                     present[i] = None
 
@@ -178,7 +183,7 @@ def _nominal_duration(dst: Path, video: str) -> str | None:
 def _result(target: Target, media: _Media, merged: Merged, unknown: Sequence[str]) -> Converted:
     repeated, conflicting = repeats(merged.rows)
     safe = [i for i in media.ids if rows.unsafe_name(i) is None]
-    files = [name for name in target.written if name != "qa.json"]
+    files = [name for name in target.written if name != _QA]
     return Converted(
         folder=target.folder,
         rows=len(merged.rows),

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -97,9 +98,10 @@ def all_facts(
             found[path] = facts
             told(len(found), len(paths))
     finally:
-        pool.shutdown(cancel_futures=True)
+        # The workers first: a thread may wait minutes for a large file of one.
         for worker in everyone:
             worker.close()
+        pool.shutdown(cancel_futures=True)
     return found
 
 
@@ -109,9 +111,14 @@ class _Worker:
     def __init__(self, time_limit_s: float) -> None:
         self._time_limit_s = time_limit_s
         self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._closed = False
 
     def ask(self, path: Path) -> FileFacts:
-        process = self._process = self._process or self._start()
+        with self._lock:
+            if self._closed:
+                return FileFacts(str(path), problem=f"{path}: not read")
+            process = self._process = self._process or self._start()
         assert process.stdin is not None and process.stdout is not None
         try:
             process.stdin.write(json.dumps(str(path)).encode() + b"\n")
@@ -121,19 +128,23 @@ class _Worker:
             line = b""
         if line.endswith(b"\n"):
             return FileFacts(**json.loads(line))
-        self.close()
+        with self._lock:
+            self._end()
         slow = process.returncode == -signal.SIGALRM
         what = f"takes more than {self._time_limit_s:g} s" if slow else "crashes the decoder"
         return FileFacts(str(path), problem=f"{path}: {what}; check it with ffprobe, fetch it again")
 
     def close(self) -> None:
-        if self._process is not None:
-            assert self._process.stdin is not None and self._process.stdout is not None
-            self._process.kill()
-            self._process.wait()
-            self._process.stdin.close()
-            self._process.stdout.close()
-            self._process = None
+        """End the process, whatever it is at, and start none any more."""
+        with self._lock:
+            self._closed = True
+            self._end()
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
 
     def _start(self) -> subprocess.Popen[bytes]:
         here = str(Path(omnieval.__file__).parent.parent)

@@ -12,6 +12,7 @@ from omnieval.benchmarks import rows
 from omnieval.config import suggest
 from omnieval.datasets.hubs import HUBS, HubClient, Listing
 from omnieval.errors import ConfigError, DataError
+from omnieval.media.archives import bad_name
 
 _REPO = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -132,6 +133,11 @@ def _source(name: str, hub: str, repo: str | None, patterns: Sequence[str]) -> S
 
 def _wanted(source: Source, hub: str, listing: Listing) -> dict[str, int | None]:
     """The files to have, with their sizes. Raises DataError when the repository lacks what is needed."""
+    unsafe = [path for path in listing.files if bad_name(path)]
+    if unsafe:
+        raise DataError(
+            f"{source.repo} ({hub}): names files outside its folder: {rows.few(unsafe)}; not used"
+        )
     lacking = [p for p in source.patterns if not any(fnmatchcase(path, p) for path in listing.files)]
     if lacking:
         holds = rows.few(listing.files) or "nothing"

@@ -51,7 +51,8 @@ class Target:
             ) from None
         except OSError:  # a file system without locks
             pass
-        self._known = dict(_entries((self.folder / JOURNAL).read_bytes()))
+        with storage_errors(self.folder / JOURNAL):
+            self._known = dict(_entries((self.folder / JOURNAL).read_bytes()))
         return self
 
     def __exit__(
@@ -67,6 +68,12 @@ class Target:
         if there:
             self.kept.append(name)
         return there
+
+    def withdraw(self, name: str) -> None:
+        """Take a file away that an earlier run put there, since what it stands for is about to change."""
+        if name in self._known:
+            with storage_errors(self.folder / name):
+                (self.folder / name).unlink(missing_ok=True)
 
     def put(
         self, name: str, pieces: Iterable[bytes | memoryview], source: str, *, flush: bool = False

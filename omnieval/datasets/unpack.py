@@ -101,8 +101,18 @@ def convert_video_mme(src: Path, dst: Path, *, notify: Notify = lambda _: None) 
         missing_videos=missing,
         missing_questions=_about(good, missing),
         missing_subtitles=[n for n, s in videos.items() if has_subtitles and "subtitles" not in s.media],
-        notes=[*files.videos.notes, *(files.subtitles.notes if files.subtitles else [])],
+        notes=[
+            *files.videos.notes,
+            *(files.subtitles.notes if files.subtitles else []),
+            *(sample.problem.message for sample in samples if sample.problem is not None),
+        ],
     )
+
+
+def videos_archive(src: Path) -> Path | None:
+    """Daily-Omni's Videos.tar in a folder, or None."""
+    root = snapshot_of(src)
+    return rows.first_file(root / name for name in ("Videos.tar", "videos.tar", "Videos.tar.gz"))
 
 
 def unpack_daily_omni(src: Path, dst: Path, *, notify: Notify = lambda _: None) -> Unpacked:
@@ -110,10 +120,10 @@ def unpack_daily_omni(src: Path, dst: Path, *, notify: Notify = lambda _: None) 
 
     A second call writes only what is missing; qa.json comes last. Raises DataError, StorageError.
     """
-    root = snapshot_of(src)
-    archive = rows.first_file(root / name for name in ("Videos.tar", "videos.tar", "Videos.tar.gz"))
+    archive = videos_archive(src)
     if archive is None:
-        raise DataError(f"{root}: expected Videos.tar beside qa.json; fetch it")
+        raise DataError(f"{src}: expected Videos.tar beside qa.json; fetch it")
+    root = archive.parent
     table, _ = table_of(rows.read_json(root / "qa.json"), root / "qa.json", None)
     files = {}
     for member in listed(archive):

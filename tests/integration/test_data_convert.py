@@ -101,6 +101,22 @@ def test_a_full_disk_is_told_and_the_next_run_goes_on(tmp_path: Path) -> None:
     assert omnieval(*arguments(release, out), "--strict").returncode == 0
 
 
+def test_a_disk_without_space_is_told(tmp_path: Path) -> None:
+    release, out = random_release(tmp_path / "r", videos=8, blob=2 * MB), tmp_path / "disk"
+    out.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=5m", "tmpfs", out], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("this machine permits no tmpfs of our own")
+    try:
+        done = omnieval(*arguments(release, out / "data"))
+        left = sorted(path.stat().st_size for path in out.rglob("*.mp4"))
+    finally:
+        subprocess.run(["umount", out], check=True)
+    assert done.returncode == 1
+    assert "No space left on device; free some space, then give the same command again" in done.stderr
+    assert left == [2 * MB, 2 * MB]
+
+
 def test_a_folder_that_nobody_may_write_is_told(tmp_path: Path) -> None:
     release = random_release(tmp_path / "r", videos=2, blob=1000)
     done = omnieval(*arguments(release, Path("/sys/omnieval-out")))  # read-only for root as well

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ from omnieval.datasets import check_data
 from omnieval.datasets.file_facts import all_facts, file_facts
 from omnieval.datasets.known import known_size
 from omnieval.samples import sample_dir
-from tests.command import omnieval
+from tests.command import omnieval, start
 from tests.media_files import make_video, make_wav
 
 
@@ -160,6 +163,39 @@ def test_seed_tts_lists_are_checked_together_on_the_command_line(tmp_path: Path)
     assert "expected 1088" in table.stdout and result["fingerprint"] in table.stdout
 
 
+def test_all_lists_of_seed_tts_are_checked_in_a_tar(tmp_path: Path) -> None:
+    sample, data = sample_dir("seed-tts"), tmp_path / "seedtts_testset"
+    shutil.copytree(sample / "en", data / "en")
+    shutil.copytree(sample / "en", data / "zh")
+    voice = next((data / "zh" / "prompt-wavs").iterdir()).name
+    for name in ("meta.lst", "hardcase.lst"):
+        (data / "zh" / name).write_text(f"{name}1|今天天气很好|prompt-wavs/{voice}|我们去公园散步\n")
+    archive = shutil.make_archive(str(tmp_path / "seedtts"), "tar", tmp_path, "seedtts_testset")
+    plain, packed = (
+        json.loads(omnieval("data", "check", "seed-tts", place, "--part", "--json").stdout)
+        for place in (data, archive)
+    )
+    assert [result["recipe"] for result in plain] == ["seed-tts-en", "seed-tts-zh", "seed-tts-hard"]
+    assert [result["problems"] for result in packed] == [[], [], []]
+    assert [result["fingerprint"] for result in packed] == [result["fingerprint"] for result in plain]
+
+
+def test_an_interrupted_check_ends_at_once_and_leaves_no_worker(data: Path) -> None:
+    sound = next(data.glob("Videos/*/*.wav"))
+    with sound.open("r+b") as file:
+        file.truncate(200 * 2**30)  # sparse: takes no room, but minutes to read
+    process = start("data", "check", "daily-omni", data)
+    while not (workers := _children(process.pid)) or not any(_reads(w, sound) for w in workers):
+        assert process.poll() is None
+        time.sleep(0.01)  # watches another process
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert time.monotonic() - began < 10
+    assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
+
+
 def test_known_sizes_add_up() -> None:
     for benchmark in ("daily-omni", "video-mme"):
         known = known_size(benchmark, {})
@@ -176,5 +212,13 @@ def test_no_worker_stays_behind(data: Path) -> None:
     assert _children() == before
 
 
-def _children() -> set[int]:
-    return set(map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()))
+def _reads(process: int, path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return any(link.resolve() == path for link in Path(f"/proc/{process}/fd").iterdir())
+    return False
+
+
+def _children(process: int | None = None) -> set[int]:
+    """Of all threads of a process."""
+    tasks = Path(f"/proc/{process or os.getpid()}/task").glob("*/children")
+    return {int(child) for task in tasks for child in task.read_text().split()}

@@ -85,6 +85,26 @@ def test_a_second_run_does_only_what_is_missing(release: Path, tmp_path: Path) -
     assert sum(path.stat().st_ino == whole[path] for path in whole) == 2
 
 
+def test_a_question_file_stands_for_a_whole_conversion_only(
+    release: Path, media: Media, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    convert_daily_omni(release, out)
+    shutil.rmtree(release)
+    write_shards(release, [[row("v1", media["v2"], "q1")], [row("v2", media["v3"], "q2")]])
+    (release / "data" / "test-00001-of-00002.parquet").write_bytes(b"cut")
+    with pytest.raises(DataError):
+        convert_daily_omni(release, out)
+    assert not (out / "qa.json").exists()
+
+
+def test_the_official_file_is_not_overwritten(release: Path, tmp_path: Path) -> None:
+    theirs = qa_file(tmp_path / "qa.json", [official("v1", "q1")])
+    with pytest.raises(ConfigError, match="would be overwritten"):
+        convert_daily_omni(release, tmp_path, official_qa=theirs)
+    assert json.loads(theirs.read_text()) == [official("v1", "q1")]
+
+
 def test_files_of_another_release_are_written_again(release: Path, media: Media, tmp_path: Path) -> None:
     convert_daily_omni(release, tmp_path / "out")
     shutil.rmtree(release)
