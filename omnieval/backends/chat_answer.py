@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from omnieval.backends.chat_delta import Delta, deltas_of
+from omnieval.backends.finish_reasons import worst_reason
+from omnieval.backends.model_server import UNFRAMED
 from omnieval.backends.rounding import rounded
+from omnieval.backends.sound_piece import add_base64
 from omnieval.backends.spoken import Spoken
 from omnieval.backends.token_times import TokenTimes, text_tokens_of
 from omnieval.parsing import well_formed
@@ -23,10 +26,11 @@ class ChatAnswer:
 
     spoken: where the sound goes; None where none was asked for, and then the text alone is the answer.
 
-    A text is complete with its finish reason. Sound is complete with a finish reason of its own, or with a
-    finish reason and the end that the protocol marks (`[DONE]`, or a whole body): that of the text may come
-    long before the last sound. Where sound follows a finish reason of sound, the server gives one to every
-    piece, so that the marked end alone counts.
+    A text is complete with its finish reason. Sound is complete with a finish reason, that of the text or its
+    own, and the end that the protocol marks (`[DONE]`, or a whole body), since either reason may come long
+    before the last sound. A stream that the server ends properly without `[DONE]` is enough where the sound
+    has a finish reason of its own; but where sound follows that, the server gives one to every piece, so that
+    the marked end alone counts.
     """
 
     def __init__(self, sample_id: str, spoken: Spoken | None = None) -> None:
@@ -37,8 +41,10 @@ class ChatAnswer:
         self._reasoning: list[str] = []
         self._text_finish: str | None = None
         self._sound_finish: str | None = None
+        self._reasons: list[str] = []
         self._every_piece_finishes = False
         self._ended = False
+        self._closed = False
         self._whole = False
         self._usage: Usage | None = None
         self._usage_of_text = False
@@ -71,11 +77,17 @@ class ChatAnswer:
             return self._text_finish is not None
         if self._ended:
             return bool(self._text_finish or self._sound_finish)
-        return self._sound_finish is not None and not self._every_piece_finishes
+        return self._closed and self._sound_finish is not None and not self._every_piece_finishes
 
     def end(self) -> None:
         """The end that the protocol marks is reached."""
         self._ended = True
+
+    def close(self, *, framed: bool) -> None:
+        """The stream is over without a marked end, but not broken. framed: it would be seen if it were."""
+        self._closed = True
+        if self._spoken is not None and self.finished and not framed:
+            self._spoken.note(UNFRAMED)
 
     def add_whole(self, body: Mapping[str, Any]) -> None:
         """Take an answer that came as one body: nothing is known of when its parts were made."""
@@ -102,7 +114,7 @@ class ChatAnswer:
     def problem(self) -> Failure | None:
         """Why the answer is not complete, or None when it is."""
         if self.finished:
-            return None
+            return self._spoken.problem() if self._spoken else None
         message = "the answer ended without a finish reason, so it is cut short"
         if not self.began:
             message = "the answer ended before its first chunk"
@@ -117,7 +129,7 @@ class ChatAnswer:
             sample_id=self._sample_id,
             text=well_formed("".join(self._text) or "".join(self._transcript)),
             reasoning=well_formed("".join(self._reasoning)),
-            finish_reason=self._text_finish or self._sound_finish,
+            finish_reason=worst_reason(self._reasons),
             usage=self._usage,
             timing=self._timing(complete=error is None),
             model=self._model,
@@ -159,6 +171,7 @@ class ChatAnswer:
             self._tokens.take(now_s, max(1, tokens), is_text=bool(text))
         if delta.finish_reason and not delta.of_sound:
             self._text_finish = delta.finish_reason
+            self._reasons.append(delta.finish_reason)
 
     def _take_sound(self, delta: Delta, now_s: float) -> None:
         if self._spoken is None:
@@ -167,9 +180,10 @@ class ChatAnswer:
         if delta.sound:
             self._every_piece_finishes |= self._sound_finish is not None
             self._spoken.say(delta.sound_fields)
-            self._spoken.add_base64(delta.sound, now_s)
+            add_base64(self._spoken, delta.sound, now_s)
         if delta.finish_reason and (delta.of_sound or delta.sound):
             self._sound_finish = delta.finish_reason
+            self._reasons.append(delta.finish_reason)
 
     def _take_metrics(self, metrics: Any) -> None:
         stages = metrics.get("stage_metrics") if isinstance(metrics, Mapping) else None

@@ -26,6 +26,10 @@ _MOST_BYTES = 512 * 2**20
 # Reading and encoding media for more requests at once would only fill memory.
 _ENCODED_AT_ONCE = 2
 
+UNFRAMED = (
+    "the server does not mark the end of its answers, so that a cut one cannot be told from a whole one"
+)
+
 BuildBody = Callable[[Callable[[MediaPart], str]], Mapping[str, Any]]
 
 
@@ -243,6 +247,11 @@ class ModelServer:
         except (httpx.HTTPError, ValueError, AttributeError):
             return None
         return str(version) if version is not None else None
+
+
+def is_framed(response: httpx.Response) -> bool:
+    """Whether the end of the content is marked, so that a cut one is told from a whole one."""
+    return bool({"content-length", "transfer-encoding"} & set(response.headers))
 
 
 def timeout_failure(what: str, limit_s: float, key: str) -> Failure:

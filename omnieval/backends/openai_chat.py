@@ -1,6 +1,6 @@
 """OpenAI chat completions over HTTP: vLLM, vLLM-Omni, SGLang, llama.cpp server; text and sound out.
 
-An answer is complete only with a finish reason, and with sound only at its marked end (see `ChatAnswer`). A
+An answer is complete only with a finish reason, and with sound only at its end (see `ChatAnswer`). A
 stream that carries an error object, that breaks off, or that ends before is a failed try, whatever had
 arrived, and also on HTTP 200.
 """
@@ -18,7 +18,7 @@ from omnieval.backends.body import Body
 from omnieval.backends.chat_answer import ChatAnswer
 from omnieval.backends.chat_body import chat_body, chat_messages
 from omnieval.backends.failed import FailedTry
-from omnieval.backends.model_server import ModelServer, timeout_failure
+from omnieval.backends.model_server import ModelServer, is_framed, timeout_failure
 from omnieval.backends.spoken import Spoken
 from omnieval.backends.sse import EventTooLargeError, event_data
 from omnieval.config import RunConfig
@@ -124,7 +124,7 @@ class OpenAIChat:
         while True:
             try:
                 if answer.finished:
-                    async with asyncio.timeout(self._patience_s(answer)):
+                    async with asyncio.timeout(_AFTER_FINISH_S):
                         data = await anext(events, None)
                 elif answer.began:
                     data = await self._server.next(anext(events, None))
@@ -135,6 +135,7 @@ class OpenAIChat:
             except TimeoutError:
                 return
             if data is None:
+                answer.close(framed=is_framed(response))
                 return
             if data.strip() == "[DONE]":
                 answer.end()
@@ -142,11 +143,6 @@ class OpenAIChat:
             chunk = self._object(data, answer)
             if chunk is not None:
                 answer.add(chunk)
-
-    def _patience_s(self, answer: ChatAnswer) -> float:
-        """How long more is awaited when the answer seems complete. Some servers give every piece of sound a
-        finish reason."""
-        return self._server.timeouts.between_chunks_s if answer.wants_sound else _AFTER_FINISH_S
 
     async def _read_whole(self, response: httpx.Response, answer: ChatAnswer) -> None:
         """One JSON object, as asked for or from a server that ignores `stream`."""

@@ -16,7 +16,7 @@ from omnieval.backends import faults
 from omnieval.backends.base import BackendContext
 from omnieval.backends.body import Body
 from omnieval.backends.failed import FailedTry
-from omnieval.backends.model_server import ModelServer, timeout_failure
+from omnieval.backends.model_server import UNFRAMED, ModelServer, is_framed, timeout_failure
 from omnieval.backends.speech_answer import SpeechAnswer, text_failure
 from omnieval.backends.speech_fields import speech_fields
 from omnieval.backends.spoken import Spoken
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     import httpx
 
 _TEXT_TYPES = ("text/", "application/json", "application/problem+json", "application/xml")
-_UNFRAMED = (
-    "the server does not mark the end of its answers, so that a cut one cannot be told from a whole one"
-)
 
 
 def create(config: RunConfig, context: BackendContext) -> OpenAISpeech:
@@ -145,13 +142,13 @@ class OpenAISpeech:
             if kind.startswith("text/event-stream"):
                 await self._read_events(response, answer)
             elif kind.startswith(_TEXT_TYPES):
-                await self._read_text(response, kind)
+                await self._read_text(response, kind, answer)
             else:
                 await self._read_sound(response, answer)
 
     async def _read_sound(self, response: httpx.Response, answer: SpeechAnswer) -> None:
-        if not {"content-length", "transfer-encoding"} & set(response.headers):
-            answer.note(_UNFRAMED)
+        if not is_framed(response):
+            answer.note(UNFRAMED)
         pieces = self._server.pieces(response)
         while True:
             wait = self._server.next if answer.began else self._server.first
@@ -162,23 +159,24 @@ class OpenAISpeech:
         answer.end()
 
     async def _read_events(self, response: httpx.Response, answer: SpeechAnswer) -> None:
+        """To the end of the stream: some servers say `speech.audio.done` more than once."""
         events = event_data(self._server.pieces(response))
-        while not answer.finished:
+        while True:
             wait = self._server.next if answer.began else self._server.first
             try:
                 data = await wait(anext(events, None))
             except EventTooLargeError as error:
                 raise FailedTry(Failure("protocol", str(error))) from error
-            if data is None:
-                return
-            if data.strip() == "[DONE]":
-                answer.end_events()
+            if data is None or data.strip() == "[DONE]":
+                answer.end_events(marked=data is not None)
                 return
             answer.add_event(self._event(data))
 
-    async def _read_text(self, response: httpx.Response, kind: str) -> None:
-        """An answer that does not even claim to be sound."""
+    async def _read_text(self, response: httpx.Response, kind: str, answer: SpeechAnswer) -> None:
+        """An answer that does not claim to be sound, but may hold some, in JSON."""
         body = await self._server.whole(response)
+        if answer.add_whole(body):
+            return
         failure = text_failure(body)
         if failure is None:
             message = f"expected sound, found {kind}: {faults.shorten(faults.message_of(body))}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ from omnieval.errors import MediaError
 Encoding = Literal["u8", "s16", "s24", "s32", "f32", "f64"]
 
 LOWEST_RATE_HZ, HIGHEST_RATE_HZ = 4_000, 384_000
-_WIDTHS: dict[Encoding, int] = {"u8": 1, "s16": 2, "s24": 3, "s32": 4, "f32": 4, "f64": 8}
+# Bytes of one sample.
+WIDTHS: dict[Encoding, int] = {"u8": 1, "s16": 2, "s24": 3, "s32": 4, "f32": 4, "f64": 8}
 _INTEGERS: dict[int, Encoding] = {8: "u8", 16: "s16", 24: "s24", 32: "s32"}
 _FLOATS: dict[int, Encoding] = {32: "f32", 64: "f64"}
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
@@ -20,6 +22,10 @@ _COMPRESSED = {2: "ADPCM", 6: "A-law", 7: "mu-law", 0x11: "IMA ADPCM", 0x31: "GS
 _FORMAT_BYTES = 16
 _SUBFORMAT_AT = 24
 _CHUNKS = (b"fmt ", b"data", b"fact", b"LIST")
+_CHUNK_HEAD_BYTES = 8
+_CHUNK_NAME = re.compile(rb"[A-Za-z0-9_ ]{4}")
+# A chunk beside the samples holds notes; samples that look like the head of one would give any size.
+_MOST_NOTES_BYTES = 2**16
 # Sizes from here on come from writers that could not know the length.
 _UNKNOWN_SIZE = 0x7FFFF000
 _MOST_BYTES = 2**32 - 64
@@ -51,7 +57,7 @@ class PcmFormat:
     @property
     def width(self) -> int:
         """Bytes of one sample."""
-        return _WIDTHS[self.encoding]
+        return WIDTHS[self.encoding]
 
     @property
     def frame_bytes(self) -> int:
@@ -84,7 +90,8 @@ class Pcm:
 
 @dataclass(frozen=True, slots=True)
 class WavHead:
-    """start: where the samples begin. size: their bytes by the header; None where it could not know."""
+    """start: where the samples begin. size: their bytes by the header; None where it could not know. A size
+    of 0 is true only where nothing or a further chunk follows (see `chunk_bytes`)."""
 
     format: PcmFormat
     start: int
@@ -94,8 +101,9 @@ class WavHead:
 def parse_wav(data: bytes) -> Pcm:
     """The samples of a whole WAV file.
 
-    Sizes of 0 and of about 4 GiB, which streaming writers leave, mean up to the end. Bytes that do not fill
-    a frame are cut off, and counted as missing like those that the header promises and that are not there.
+    Sizes of 0 (but for a chunk behind it) and of about 4 GiB, which streaming writers leave, mean up to the
+    end. Bytes that do not fill a frame are cut off, and counted as missing like those that the header
+    promises and that are not there.
     Raises MediaError: no RIFF/WAVE, no fmt or data chunk, compressed, no sensible rate, no channel, a block
     size that does not fit, no sample at all.
     """
@@ -103,8 +111,11 @@ def parse_wav(data: bytes) -> Pcm:
     if head is None:
         raise MediaError("a WAV file that ends before its data chunk; expected `fmt ` and `data` chunks")
     present = len(data) - head.start
-    kept = present if head.size is None else min(present, head.size)
-    missing = 0 if head.size is None else head.size - kept
+    size = head.size
+    if size == 0 and chunk_bytes(data[head.start : head.start + _CHUNK_HEAD_BYTES]) is None:
+        size = None
+    kept = present if size is None else min(present, size)
+    missing = 0 if size is None else size - kept
     loose = kept % head.format.frame_bytes
     if loose and not missing:
         missing = head.format.frame_bytes - loose
@@ -128,7 +139,7 @@ def wav_head(data: bytes) -> WavHead | None:
         if name == b"data":
             if format_ is None:
                 raise MediaError("a WAV file without a fmt chunk before its data chunk")
-            return WavHead(format_, at, _known_size(data, at, size))
+            return WavHead(format_, at, None if size >= _UNKNOWN_SIZE else size)
         if name == b"fmt ":
             if at + size > len(data):
                 return None
@@ -137,6 +148,17 @@ def wav_head(data: bytes) -> WavHead | None:
         if size % 2 and data[at : at + 4] not in _CHUNKS:  # some writers leave the padding out
             at += 1
     return None
+
+
+def chunk_bytes(begin: bytes) -> int | None:
+    """How many bytes the chunk takes that begins here, with its head and padding; None where none does.
+
+    begin: at least the 8 bytes of the head; fewer are none.
+    """
+    if len(begin) < _CHUNK_HEAD_BYTES or not _CHUNK_NAME.fullmatch(begin[:4]) or begin[:4] == b"data":
+        return None
+    size = int.from_bytes(begin[4:8], "little")
+    return None if size > _MOST_NOTES_BYTES else _CHUNK_HEAD_BYTES + size + size % 2
 
 
 def write_wav(pcm: Pcm) -> bytes:
@@ -169,16 +191,6 @@ def join(pieces: Sequence[Pcm]) -> Pcm:
 
 def _chunk(name: bytes, content: bytes) -> bytes:
     return b"".join([name, struct.pack("<I", len(content)), content, b"\0" * (len(content) % 2)])
-
-
-def _known_size(data: bytes, start: int, size: int) -> int | None:
-    """0 is a true size only where the whole file's size speaks for it too."""
-    whole = int.from_bytes(data[4:8], "little")
-    if size >= _UNKNOWN_SIZE:
-        return None
-    if size == 0 and (not 0 < whole < _UNKNOWN_SIZE or whole + 8 == start):
-        return None
-    return size
 
 
 def _format(content: bytes) -> PcmFormat:

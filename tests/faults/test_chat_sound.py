@@ -25,8 +25,10 @@ from tests.faults.speech_server import (
     RATE_HZ,
     ask,
     base64_of,
+    body,
     busy_once,
     offsets,
+    sends,
     speech_request,
     spoken_answer,
     streams,
@@ -78,12 +80,12 @@ def body_for(server: FaultServer, task: SpeechTask, **more: Any) -> dict[str, An
 
 def test_a_reference_voice_stands_in_the_root_of_the_body(server: FaultServer) -> None:
     reference = MediaPart("audio", Path("ref.wav"), "audio/wav")
-    body = body_for(server, SpeechTask("Say.", "en", reference, "What it says."))
-    assert (body["task_type"], body["ref_audio"], body["ref_text"], body["language"]) == (
+    sent = body_for(server, SpeechTask("Say.", "en", reference, "What it says."))
+    assert (sent["task_type"], sent["ref_audio"], sent["ref_text"], sent["language"]) == (
         "Base", "url:ref.wav", "What it says.", "English",
     )  # fmt: skip
-    assert body["modalities"] == ["text", "audio"]
-    assert (body["stream"], body["stream_options"]["include_usage"]) == (True, True)
+    assert sent["modalities"] == ["text", "audio"]
+    assert (sent["stream"], sent["stream_options"]["include_usage"]) == (True, True)
 
 
 def test_a_named_or_described_voice_needs_no_reference(server: FaultServer) -> None:
@@ -236,6 +238,22 @@ async def reset(exchange: Exchange) -> None:
     exchange.reset()
 
 
+async def stall_after_a_finish(exchange: Exchange) -> None:
+    await exchange.stream(text("Hi", finish="stop"), tagged(wav(A), finish="stop"))
+    await exchange.hang()
+
+
+async def reset_after_a_finish(exchange: Exchange) -> None:
+    await exchange.stream(text("Hi", finish="stop"), tagged(wav(A), finish="stop"))
+    await asyncio.sleep(0.05)
+    exchange.reset()
+
+
+async def unfinished_after_a_finish(exchange: Exchange) -> None:
+    await body(exchange, EVENTS, text("Hi", finish="stop"), tagged(wav(A), finish="stop"), complete=False)
+
+
+EVENTS = "text/event-stream"
 ERROR = b'data: {"error": {"message": "EngineCore died", "code": 500}}\n\n'
 SPEAKS = (text("Hi", finish="stop"), tagged(wav(A)))
 
@@ -257,7 +275,15 @@ SPEAKS = (text("Hi", finish="stop"), tagged(wav(A)))
         (streams(*SPEAKS, tagged(wav(B, channels=2)), DONE), "protocol", False, "2 channels", A),
         (streams(*SPEAKS, tagged("UklGRg==*"), DONE), "protocol", True, "base64", A),
         (streams(*SPEAKS, tagged(base64_of(wav(B))[:-3]), DONE), "protocol", True, "base64", A),
-        (streams(*SPEAKS, tagged(b"RIFF\0\0\0\0WAVE"), DONE), "audio", False, "before its data chunk", A),
+        (streams(*SPEAKS, tagged(b"RIFF\0\0\0\0WAVE"), DONE), "server", True, "ends before its samples", A),
+        # A WAV that lacks samples, as the last piece, with another behind it, and in one body.
+        (streams(*SPEAKS, tagged(wav(B)[:-2]), DONE), "server", True, "cut short", A + B[:-2]),
+        (streams(*SPEAKS, tagged(wav(B)[:-2]), tagged(wav(A)), DONE), "server", True, "cut short", A + B[:-2]),
+        (lambda e: e.json(200, whole("Hi", wav(A)[:-2])), "server", True, "cut short", A[:-2]),
+        # The first piece has a finish reason, and then nothing proves that it was the last.
+        (stall_after_a_finish, "timeout", True, "between_chunks_s", A),
+        (reset_after_a_finish, "server", True, "broke off", A),
+        (unfinished_after_a_finish, "server", True, "broke off", A),
         (streams(text("Hi", finish="stop"), tagged(b"ID3\x04\0\0"), DONE), "audio", False, "MP3", None),
         (streams(untagged(A, format="mp3", finish="stop"), DONE), "audio", False, "'mp3'", None),
     ],
@@ -288,19 +314,62 @@ def test_an_answer_without_end_is_cut_off(
     assert (error.kind, "more than 1000 bytes" in error.message) == ("protocol", True)
 
 
-def test_a_sound_with_its_own_finish_reason_needs_no_further_end(server: FaultServer) -> None:
+def test_a_sound_with_its_own_finish_reason_is_whole_where_the_stream_ends_properly(
+    server: FaultServer,
+) -> None:
     for pieces in ((tagged(wav(A), finish="stop"),), (tagged(wav(A)), tagged("", finish="stop"))):
-        response = hear(server, streams(text("Hi"), *pieces))
-        assert (samples(response), response.error) == (A, None)
+        framed = hear(server, sends(EVENTS, text("Hi"), *pieces))
+        assert (samples(framed), framed.error, framed.notes) == (A, None, ())
+        unframed = hear(server, streams(text("Hi"), *pieces))
+        assert (samples(unframed), unframed.error) == (A, None)
+        assert "does not mark the end" in unframed.notes[0]
 
 
-def test_a_stall_after_the_sound_has_ended_keeps_the_answer(server: FaultServer) -> None:
-    async def stall(exchange: Exchange) -> None:
-        await exchange.stream(text("Hi", finish="stop"), tagged(wav(A), finish="stop"))
-        await exchange.hang()
+@pytest.mark.parametrize("size", [0, 10, len(A) - 4, len(A) - 1])
+def test_a_piece_that_holds_more_than_its_header_promises_is_taken_whole(
+    size: int, server: FaultServer
+) -> None:
+    data = wav(A)
+    piece = data[:40] + struct.pack("<I", size) + data[44:]
+    response = hear(server, streams(text("Hi", finish="stop"), tagged(piece), tagged(wav(B)), DONE))
+    assert (response.error, samples(response) == A + B) == (None, True)
+    assert ["more sound came" in note for note in response.notes] == [True][: bool(size)]
 
-    response = hear(server, stall)
-    assert (samples(response), response.error) == (A, None)
+
+def test_chunks_and_further_wavs_in_a_piece_are_told_from_sound(server: FaultServer) -> None:
+    notes = b"LIST" + struct.pack("<I", 5) + b"INFO!\0"
+    empty = wav(b"")
+    for piece in (wav(A) + notes, wav(A) + notes + wav(B), notes.join([wav(A), wav(B), empty, b""])):
+        response = hear(server, streams(text("Hi", finish="stop"), tagged(piece), DONE))
+        assert response.error is None
+        assert samples(response) == (A + B if wav(B) in piece else A)
+        assert response.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("of_text", "of_sound", "expected"),
+    [
+        ("stop", ["length"], "length"),
+        ("stop", ["length", "stop"], "length"),
+        ("length", ["stop"], "length"),
+        ("stop", ["stop", "content_filter"], "content_filter"),
+        ("stop", ["stop"], "stop"),
+    ],
+)
+def test_of_several_finish_reasons_the_worst_is_kept(
+    of_text: str, of_sound: list[str], expected: str, server: FaultServer
+) -> None:
+    pieces = [tagged(wav(A), finish=reason) for reason in of_sound]
+    response = hear(server, streams(text("Hi", finish=of_text), *pieces, DONE))
+    assert (response.error, response.finish_reason) == (None, expected)
+
+
+def test_the_limit_of_a_sound_that_nobody_asked_for_is_not_that_of_the_text(server: FaultServer) -> None:
+    request = speech_request(modalities=("text",), speech=None)
+    response = hear(
+        server, streams(tagged(wav(A), finish="length"), text("Hi", finish="stop"), DONE), request
+    )
+    assert (response.text, response.finish_reason) == ("Hi", "stop")
 
 
 def test_a_body_with_a_broken_sound_or_no_finish_reason_is_a_failure(server: FaultServer) -> None:

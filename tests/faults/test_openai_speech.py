@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import omnieval
 from omnieval.backends.base import BackendContext
 from omnieval.backends.openai_speech import create
+from omnieval.backends.sound_kinds import is_text
 from omnieval.config import PcmConfig, TimeoutConfig
 from omnieval.errors import BackendError, ConfigError
 from omnieval.media.transport import InlineMedia
@@ -23,6 +27,7 @@ from tests.faults.speech_server import (
     KEY,
     RATE_HZ,
     ask,
+    base64_of,
     body,
     busy_once,
     delta,
@@ -59,7 +64,7 @@ def sound(response: Response) -> SpokenAudio:
 
 def samples(response: Response) -> bytes:
     assert response.audio is not None
-    return parse_wav(response.audio.wav).data
+    return parse_wav(response.audio.wav).data if response.audio.wav else b""
 
 
 def failure(response: Response) -> Failure:
@@ -125,7 +130,10 @@ def test_raw_samples_may_be_cut_anywhere(server: FaultServer) -> None:
     ("kind", "headers", "expected"),
     [
         ("audio/pcm;rate=16000;channels=2", {}, (16_000, 2)),
-        ('audio/L16; rate="44100"', {}, (44_100, 1)),
+        ('audio/pcm; rate="44100"', {}, (44_100, 1)),
+        (PCM, {"X-Sample-Rate": "16000.0", "X-Channels": "1.0"}, (16_000, 1)),
+        (PCM, {"X-Sample-Rate": "16000", "X-Sample-Format": "s16le", "X-Sample-Width": "2"}, (16_000, 1)),
+        ("audio/wav;codecs=1", {}, (8_000, 1)),
         (PCM, {"X-Sample-Rate": "48000"}, (48_000, 1)),
         (PCM, {"X-Audio-Sample-Rate": "22050", "X-Audio-Channels": "2"}, (22_050, 2)),
         (PCM, {"x-sample-rate": "32000", "X-Num-Channels": "2", "X-Bit-Depth": "16"}, (32_000, 2)),
@@ -145,6 +153,51 @@ def test_a_format_that_nobody_says_is_assumed_and_the_assumption_said(server: Fa
     response = hear(server, sends(PCM, A))
     assert sound(response).rate_hz == RATE_HZ
     assert "24000 Hz, 1 channel, 16-bit integer was assumed" in response.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "headers", "encoding"),
+    [
+        (SAID, {"X-Sample-Format": "f32le"}, "<f4"),
+        (SAID, {"X-Sample-Format": "F32LE", "X-Sample-Width": "4"}, "<f4"),
+        (SAID, {"X-Audio-Encoding": "pcm_f32le", "X-Bit-Depth": "32"}, "<f4"),
+        (f"{SAID};codec=s32le", {"X-Bit-Depth": "32"}, "<i4"),
+        (SAID, {"X-Audio-Format": "float64"}, "<f8"),
+        (SAID, {"X-Sample-Format": "s16be"}, ">i2"),
+        (SAID, {"X-Sample-Format": "f32be"}, ">f4"),
+        (f"audio/L16;rate={RATE_HZ}", {"X-Sample-Format": "s16le"}, "<i2"),
+        (SAID, {"X-Audio-Format": "some-words", "X-Sample-Format": "s16"}, "<i2"),
+    ],
+)
+def test_the_encoding_that_headers_name_is_honoured(
+    kind: str, headers: dict[str, str], encoding: str, server: FaultServer
+) -> None:
+    sent = (np.frombuffer(A, "<i2") // 3).astype(encoding)
+    data = sent.tobytes()
+    response = hear(server, sends(kind, data[:3], data[3:], headers=headers))
+    assert (sound(response).frames, response.notes) == (len(sent), ())
+    heard = np.frombuffer(samples(response), sent.dtype.newbyteorder("<"))
+    assert np.array_equal(heard, sent)
+
+
+def test_l16_is_big_endian_as_its_rfc_has_it_and_that_is_said(server: FaultServer) -> None:
+    swapped = np.frombuffer(A, "<i2").astype(">i2").tobytes()
+    response = hear(server, sends(f"audio/L16;rate={RATE_HZ};channels=1", swapped[:101], swapped[101:]))
+    assert (samples(response), len(response.notes)) == (A, 1)
+    assert "big-endian" in response.notes[0]
+    assert 'response_format="wav"' in response.notes[0]
+
+
+@pytest.mark.parametrize("rate", ["banana", "16000.5", "nan", ""])
+@pytest.mark.parametrize("configured", [None, 8_000])
+def test_a_rate_that_cannot_be_read_is_named(rate: str, configured: int | None, server: FaultServer) -> None:
+    response = hear(server, sends(PCM, A, headers={"X-Sample-Rate": rate}), pcm=PcmConfig(rate_hz=configured))
+    assert sound(response).rate_hz == (configured or RATE_HZ)
+    assert f"sample_rate '{rate}'" in response.notes[0]
+    assert ("pcm.rate_hz" in response.notes[0]) == (configured is None)
+    assert "does not say" not in response.notes[0]
+    by_wav = hear(server, sends("audio/wav", wav(A), headers={"X-Sample-Rate": rate}))
+    assert by_wav.notes == ()
 
 
 @pytest.mark.parametrize("kind", [PCM, "audio/wav", "audio/mpeg", ""])
@@ -171,14 +224,98 @@ EVENTS = (
 
 
 def test_events_are_understood_too(server: FaultServer) -> None:
-    response = hear(server, streams(*EVENTS, b"data: never read\n\n"))
-    assert (samples(response) == A + B, response.notes) == (True, ())
+    response = hear(server, streams(*EVENTS))
+    assert (response.error, samples(response) == A + B, response.notes) == (None, True, ())
     assert response.usage is not None
     assert (response.usage.prompt_tokens, response.usage.completion_tokens) == (4, 9)
     of_wavs = hear(server, streams(delta(wav(A)), delta(wav(B)), DONE))
     assert samples(of_wavs) == A + B
     header_first = hear(server, streams(delta(wav(b"")), delta(A), EVENTS[-1]))
     assert (samples(header_first), header_first.notes) == (A, ())
+
+
+def test_sound_after_the_event_that_ends_it_is_read_too_and_said(server: FaultServer) -> None:
+    again = (EVENTS[-1], delta(wav(B)))
+    for end in (DONE, EVENTS[-1]):
+        response = hear(server, streams(delta(wav(A)), *again, end, gap_s=0.05))
+        assert (response.error, samples(response) == A + B) == (None, True)
+        assert "after speech.audio.done" in response.notes[0]
+        assert response.timing.e2e_s is not None
+        assert response.timing.e2e_s >= 0.15
+    cut = hear(server, streams(delta(wav(A)), *again))
+    assert (failure(cut).kind, failure(cut).retryable, samples(cut) == A + B) == ("server", True, True)
+
+
+def untyped(**fields: Any) -> bytes:
+    return b"data: " + json.dumps(fields).encode() + b"\n\n"
+
+
+def test_events_without_a_type_and_with_sound_inside_an_object_are_read(server: FaultServer) -> None:
+    pieces = [untyped(audio=base64_of(A), sample_rate=RATE_HZ), untyped(audio={"data": base64_of(B)})]
+    response = hear(server, streams(*pieces, untyped(finish_reason="length"), DONE))
+    assert (response.error, samples(response) == A + B, response.notes) == (None, True, ())
+    assert response.finish_reason == "length"
+    odd = hear(server, streams(delta(wav(A)), event("odd.thing", audio=base64_of(B)), EVENTS[-1]))
+    assert (samples(odd), "'odd.thing'" in odd.notes[0]) == (A, True)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"audio": base64_of(wav(A))},
+        {"audio": f"data:audio/wav;base64,{base64_of(wav(A))}"},
+        {"audio": base64_of(A), "sample_rate": RATE_HZ, "format": "pcm"},
+        {"audio": {"data": base64_of(A), "sample_rate": str(RATE_HZ)}},
+        {"id": 1, "data": base64_of(wav(A)), "usage": {"output_tokens": 3}},
+    ],
+)
+def test_sound_in_a_json_body_is_read(content: dict[str, Any], server: FaultServer) -> None:
+    response = hear(server, lambda exchange: exchange.json(200, content))
+    assert (samples(response), response.error, response.notes) == (A, None, ())
+    assert (sound(response).chunks, response.timing.ttfp_s, response.finish_reason) == ((), None, "stop")
+    assert response.timing.rtf is not None
+
+
+@pytest.mark.parametrize("whole", [0, 36, 36 + len(A), 0xFFFFFFFF])
+@pytest.mark.parametrize("cut", [20, 44, 47, 60, 1000])
+def test_a_wav_of_size_zero_with_sound_behind_it_is_read_to_its_end(
+    whole: int, cut: int, server: FaultServer
+) -> None:
+    data = b"RIFF" + struct.pack("<I", whole) + wav(A)[8:40] + bytes(4) + A
+    for response in (
+        hear(server, sends("audio/wav", data[:cut], data[cut:])),
+        hear(server, streams(delta(data), DONE)),
+    ):
+        assert (response.error, samples(response), response.notes) == (None, A, ())
+
+
+@pytest.mark.parametrize("size", [10, len(A) - 4, len(A) - 1])
+@pytest.mark.parametrize("cut", [20, 44, 60, 1000, 44 + len(A) - 3])
+def test_sound_of_which_the_wav_header_does_not_know_is_taken_and_said(
+    size: int, cut: int, server: FaultServer
+) -> None:
+    data = wav(A)[:40] + struct.pack("<I", size) + A
+    response = hear(server, sends("audio/wav", data[:cut], data[cut:]))
+    assert (response.error, samples(response)) == (None, A)
+    assert ["more sound came" in note for note in response.notes] == [True]
+
+
+REAL = sorted(Path(omnieval.__file__).parent.glob("samples/**/*.wav"))[:12]
+
+
+def test_no_real_sound_is_taken_for_a_text(server: FaultServer) -> None:
+    """Speech at its own pace and volume, from any place; silence; noise of every volume."""
+    assert REAL
+    noise = np.random.default_rng(7)
+    sounds = [bytes(100), bytes(100_000), b"\xff\xff" * 4000]
+    sounds += [noise.normal(0, scale, 4000).astype("<i2").tobytes() for scale in (0.5, 3, 100, 3_000, 9_000)]
+    for path in REAL:
+        pcm = parse_wav(path.read_bytes())
+        sounds += [pcm.data, *(pcm.data[at : at + 4000] for at in range(0, len(pcm.data), 30_000))]
+    assert not any(is_text(data[:size]) for data in sounds for size in (64, 1024))
+    for data in sounds[:12]:
+        response = hear(server, sends(SAID, data[:7], data[7:500], data[500:]))
+        assert (response.error, samples(response)) == (None, data)
 
 
 @pytest.mark.parametrize(
@@ -246,6 +383,17 @@ async def too_short(exchange: Exchange) -> None:
     await exchange.raw(A)
 
 
+async def stall_after_done(exchange: Exchange) -> None:
+    await exchange.stream(delta(wav(A)), EVENTS[-1])
+    await exchange.hang()
+
+
+async def reset_after_done(exchange: Exchange) -> None:
+    await exchange.stream(delta(wav(A)), EVENTS[-1])
+    await asyncio.sleep(0.05)
+    exchange.reset()
+
+
 async def broken_events(exchange: Exchange) -> None:
     await exchange.head(200, EVENT_STREAM)
     await exchange.raw(delta(A) + b"data: {half\n\n")
@@ -280,7 +428,36 @@ DIED_EVENT = b"data: " + DIED_BYTES + b"\n\n"
         (sends(PCM, b"OggS" + A), "audio", False, "Ogg", None),
         (sends(PCM, A, headers={"X-Bit-Depth": "24"}), "audio", False, "24-bit", None),
         (sends("audio/pcm;rate=0", A), "audio", False, "0 Hz", None),
-        (sends("audio/wav", wav(A)[:30]), "audio", False, "ends before its samples", None),
+        (sends("audio/wav", wav(A)[:30]), "server", True, "ends before its samples", None),
+        (sends("audio/wav", wav(A)[:3]), "protocol", False, "found a text: RIF", None),
+        (sends("audio/wav", wav(A)[:-2]), "server", True, "cut short", A[:-2]),
+        (sends("audio/wav", wav(A)[:44]), "server", True, "cut short", b""),
+        (sends("audio/wav", wav(A), wav(B)[:-2]), "server", True, "cut short", A + B[:-2]),
+        (streams(delta(wav(A)), delta(wav(B)[:-2]), EVENTS[-1]), "server", True, "cut short", A + B[:-2]),
+        (lambda e: e.json(200, {"audio": base64_of(wav(A)[:-2])}), "server", True, "cut short", A[:-2]),
+        (lambda e: e.json(200, {"audio": "http://x/y.wav"}), "protocol", True, "base64", None),
+        (stall_after_done, "timeout", True, "between_chunks_s", A),
+        (reset_after_done, "server", True, "broke off", A),
+        (streams(delta(wav(A)), EVENTS[-1], b"data: no object\n\n"), "protocol", True, "JSON object", A),
+        (sends(PCM, b"Internal Server Error"), "protocol", False, "a text: Internal Server Error", None),
+        (sends(PCM, b"\x1b[31mFehler: ", "Modell zerstört".encode(), b"\x1b[0m\n"), "protocol", False,
+         "zerstört", None),
+        (sends(PCM, '{"detail": "Modèle non chargé"}'.encode("latin-1")), "server", True, "charg", None),
+        (sends(PCM, b'{"error": {"message": "CUDA OOM ' + b"x" * 70_000 + b'"}}'), "protocol", False, "CUDA", None),
+        (sends(PCM, b'[{"error": "boom"}]'), "protocol", False, "boom", None),
+        (sends(PCM, b"<!-- 502 --><html>bad gateway</html>"), "protocol", False, "bad gateway", None),
+        (sends(PCM, b'{"error": {"message": "CUDA OOM ', b"x" * 70_000, b'"}}'), "protocol", False, "CUDA", None),
+        (sends(PCM, *[b"All is lost. " * 500] * 40), "protocol", False, "All is lost", None),
+        (sends("audio/mpeg", b"\xff\xfb\x90\x64" + A), "audio", False, "response_format", None),
+        (sends(PCM, b"\xff", b"\xfb\x90\x64" + A), "audio", False, "comes as MP3", None),
+        (sends(PCM, b"\xff\xf3\x84\xc4" + A), "audio", False, "comes as MP3", None),
+        (sends("", b"\xff\xf2\x84\xc4" + A), "audio", False, "comes as MP3", None),
+        (sends(PCM, b"\x1a\x45", b"\xdf\xa3\x9f" + A), "audio", False, "comes as WebM", None),
+        (sends("video/mp4", b"\0\0\0\x20ft", b"ypM4A " + A), "audio", False, "comes as MP4", None),
+        (streams(delta(b"\0\0\0\x20ftypM4A " + A), EVENTS[-1]), "audio", False, "comes as MP4", None),
+        (sends(PCM, A, headers={"X-Sample-Format": "adpcm"}), "audio", False, "'adpcm'", None),
+        (sends(PCM, A, headers={"X-Sample-Format": "s16le", "X-Sample-Width": "4"}), "audio", False,
+         "32-bit s16le", None),
         (sends("audio/wav", b"RIFF\0\0\0\0AVI "), "audio", False, "not a WAV", None),
         (sends("audio/wav", wav(A), wav(B, rate_hz=16_000)), "protocol", False, "16000 Hz", A),
         (streams(delta(wav(A)), DIED_EVENT, DONE), "server", True, "EngineCore died", A),

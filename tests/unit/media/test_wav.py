@@ -100,6 +100,13 @@ def test_a_size_of_zero_is_true_where_other_chunks_follow_by_the_header_itself()
         parse_wav(riff(fmt(), chunk(b"data", b""), chunk(b"LIST", b"INFOabcd")))
 
 
+@pytest.mark.parametrize("whole", [0, 36, 36 + len(SAMPLES), 10_000])
+@pytest.mark.parametrize("length", [2, 6, 8, len(SAMPLES)])
+def test_a_size_of_zero_with_sound_behind_it_means_up_to_the_end(whole: int, length: int) -> None:
+    data = riff(fmt(), chunk(b"data", SAMPLES[:length], size=0), size=whole)
+    assert parse_wav(data) == Pcm(PcmFormat(16_000, 1), SAMPLES[:length])
+
+
 @pytest.mark.parametrize("pad", [True, False])
 def test_other_chunks_are_passed_over_whether_padded_or_not(pad: bool) -> None:
     note = chunk(b"LIST", b"INFO-odd!", pad=pad)
