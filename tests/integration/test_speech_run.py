@@ -63,7 +63,7 @@ def test_every_sound_is_kept_whole_and_a_broken_one_apart(
         done = omnieval(
             "run", "seed-tts", "--sample", "--backend", backend, "--base-url", server.base_url, "--model", "fake",
             "--out", out, "--cache-dir", cache_dir, "--set", "score=later", "--set", "retry.first_wait_s=0",
-            "--set", "warmup=0",
+            "--set", "warmup=0", "--set", "retry.wait_for_server_s=0",
         )  # fmt: skip
         references = [request["ref_audio"] for request in server.requests]
     assert done.returncode == 0, done.stderr + done.stdout
