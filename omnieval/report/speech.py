@@ -27,7 +27,8 @@ _SHOWN_IDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """An unweighted mean over `utterances` with its 95 % bootstrap interval (None for fewer than two)."""
+    """An unweighted mean over `utterances` with its 95 % bootstrap interval (None for fewer than two
+    voices)."""
 
     utterances: int
     mean: float
@@ -115,8 +116,9 @@ def build_speech_report(
     scores = spoken.scores
     pairs = list(zip(run.samples(), scores, strict=True))
     words = {score.sample_id: _word_errors(score) for score in scores if "wer" in score.metrics}
-    wer = average_wer(list(words.values())) if words else None
-    similarity = _similarity(spoken)
+    voices = {planned.sample.id: planned.sample.cluster for planned, _ in pairs}
+    wer = average_wer(list(words.values()), [voices[name] for name in words]) if words else None
+    similarity = _similarity(spoken, voices)
     asked = sum(planned.selected for planned, _ in pairs)
     said = [responses[score.sample_id] for score in scores if score.outcome in ("scored", "unscored")]
     return SpeechReport(
@@ -126,7 +128,7 @@ def build_speech_report(
         asked=asked,
         complete=not any(score.details.get("reason") == "not finished" for score in scores),
         wer=wer,
-        lenient=_mean([s.metrics["lenient_wer"] for s in scores if "lenient_wer" in s.metrics]),
+        lenient=_mean(*_measured(scores, "lenient_wer", voices)),
         similarity=similarity,
         recogniser=spoken.recogniser,
         encoder=spoken.encoder,
@@ -173,16 +175,25 @@ def _word_errors(score: Score) -> WordErrors:
     )
 
 
-def _similarity(spoken: SpokenScores) -> SimilarityAverage | None:
+def _similarity(spoken: SpokenScores, voices: Mapping[str, str]) -> SimilarityAverage | None:
     if spoken.encoder is None:
         return None
     name = spoken.encoder["name"]
-    metric = similarity_metric(name)
-    return average_similarity(name, [s.metrics[metric] for s in spoken.scores if metric in s.metrics])
+    return average_similarity(name, *_measured(spoken.scores, similarity_metric(name), voices))
 
 
-def _mean(values: Sequence[float]) -> Mean | None:
-    return Mean(len(values), sum(values) / len(values), *mean_interval(values)) if values else None
+def _measured(
+    scores: Iterable[Score], metric: str, voices: Mapping[str, str]
+) -> tuple[list[float], list[str]]:
+    """The values of a metric, and the reference voice that each belongs to."""
+    having = [score for score in scores if metric in score.metrics]
+    return [score.metrics[metric] for score in having], [voices[score.sample_id] for score in having]
+
+
+def _mean(values: Sequence[float], clusters: Sequence[str]) -> Mean | None:
+    if not values:
+        return None
+    return Mean(len(values), sum(values) / len(values), *mean_interval(values, clusters))
 
 
 def _without_similarity(scores: Iterable[Score]) -> tuple[MissingRow, ...]:

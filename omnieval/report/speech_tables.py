@@ -37,7 +37,8 @@ def speech_page(report: SpeechReport) -> Page:
         tables=tuple(table for table in built if table.rows),
         notes=report.notes,
         footer="WER is the unweighted mean over utterances by the seed-tts-eval protocol; the lenient one "
-        "makes numbers and spellings alike first. Intervals are 95 % bootstrap intervals over utterances.",
+        "makes numbers and spellings alike first. Intervals are 95 % bootstrap intervals, with "
+        "utterances of one reference voice drawn together.",
     )
 
 

@@ -12,7 +12,7 @@ from omnieval.stats import mean_interval
 @dataclass(frozen=True, slots=True)
 class SimilarityAverage:
     """encoder: whose cosines these are. mean: over `utterances`, unweighted, as the official script takes it.
-    low, high: 95 % bootstrap interval over utterances, None for fewer than two."""
+    low, high: 95 % bootstrap interval over utterances, None for fewer than two utterances or voices."""
 
     encoder: str
     utterances: int
@@ -31,9 +31,12 @@ class SimilarityAverage:
         return self.mean - other.mean
 
 
-def average_similarity(encoder: str, cosines: Sequence[float], *, seed: int = 0) -> SimilarityAverage | None:
-    """The mean of cosines by one encoder; None for none. seed: of the bootstrap."""
+def average_similarity(
+    encoder: str, cosines: Sequence[float], clusters: Sequence[str] | None = None, *, seed: int = 0
+) -> SimilarityAverage | None:
+    """The mean of cosines by one encoder; None for none. clusters: the reference voice of each, where the
+    interval is to allow for utterances that share one. seed: of the bootstrap."""
     if not cosines:
         return None
-    low, high = mean_interval(cosines, seed=seed)
+    low, high = mean_interval(cosines, clusters, seed=seed)
     return SimilarityAverage(encoder, len(cosines), sum(cosines) / len(cosines), low, high)

@@ -27,11 +27,14 @@ class WerAverage:
     high: float | None
 
 
-def average_wer(utterances: Sequence[WordErrors], *, seed: int = 0) -> WerAverage:
-    """Averages over scored utterances. seed: of the bootstrap."""
+def average_wer(
+    utterances: Sequence[WordErrors], clusters: Sequence[str] | None = None, *, seed: int = 0
+) -> WerAverage:
+    """Averages over scored utterances. clusters: the reference voice of each, where the interval is to allow
+    for utterances that share one. seed: of the bootstrap."""
     rates = [errors.wer for errors in utterances]
     words = sum(errors.words for errors in utterances)
-    low, high = mean_interval(rates, seed=seed)
+    low, high = mean_interval(rates, clusters, seed=seed)
     return WerAverage(
         utterances=len(rates),
         official_percent=official_percent(rates),
