@@ -29,7 +29,13 @@ def test_two_runs_are_compared_on_the_terminal_as_json_and_in_files(
 ) -> None:
     shown = omnieval("compare", runs["monday"], runs["tuesday"], "--out", tmp_path / "out")
     assert shown.returncode == 0, shown.stderr
-    for words in ("run B tuesday against A monday", "95 % interval", "Right to wrong", "By type", "backend_seed"):
+    for words in (
+        "run B tuesday against A monday",
+        "95 % interval",
+        "Right to wrong",
+        "By type",
+        "backend_seed",
+    ):
         assert words in shown.stdout
     printed = omnieval("compare", runs["monday"], runs["tuesday"], "--json")
     stored = json.loads((tmp_path / "out" / "compare.json").read_text())
