@@ -371,7 +371,7 @@ def compare(
 def gate(run: Path | str, gate: Path | str, *, section: str | None = None) -> GateResult:
     """Judge a scored run by the lines of a gate, and write the verdicts into its directory as gate.json.
 
-    run: a run directory, or a folder of repetitions of one run (whose times are then judged by their medians).
+    run: a run directory, or a folder of repetitions of one run, whose times are then judged by their medians.
     gate: path of a gate file, or the name of a bundled one. section: whose lines to take, instead of those
     for the run's recipe.
     Raises ConfigError for a bad gate file, ScoringError where the run has not been scored, StorageError.
