@@ -272,8 +272,7 @@ def _media_url(config: RunConfig) -> Iterator[tuple[str, MediaUrl]]:
     """(kind of transport, the function that makes a part's URL)."""
     kind = config.transport.kind
     if kind == "auto":
-        urls = [config.base_url, *config.replicas] if config.base_url is not None else []
-        kind = "file" if urls and all(map(is_local, urls)) else "inline"
+        kind = "file" if _servers(config) and all(map(is_local, _servers(config))) else "inline"
     if kind == "http":
         settings = config.transport
         _check_reachable(config)
@@ -283,10 +282,14 @@ def _media_url(config: RunConfig) -> Iterator[tuple[str, MediaUrl]]:
         yield kind, file_url if kind == "file" else InlineMedia().url
 
 
+def _servers(config: RunConfig) -> list[str]:
+    return [] if config.base_url is None else [config.base_url, *config.replicas]
+
+
 def _check_reachable(config: RunConfig) -> None:
     """Refuse a file server that the model server cannot reach at the address that it would be told."""
     settings = config.transport
-    elsewhere = config.base_url is not None and not is_local(config.base_url)
+    elsewhere = not all(map(is_local, _servers(config)))
     unnamed = settings.host in ("0.0.0.0", "::")
     if settings.public_url is None and (unnamed or (elsewhere and is_loopback(settings.host))):
         raise ConfigError(

@@ -95,7 +95,9 @@ def test_a_video_without_any_sound_fails_under_all_and_is_asked_under_visual(
     row = {"video_id": "v", "Question": "?", "Choice": ["A. x", "B. y"], "Answer": "A"}
     (data / "qa.json").write_text(json.dumps([row]))
 
-    assert run(data, server, cache_dir, tmp_path / "all").returncode == 0
+    nothing = run(data, server, cache_dir, tmp_path / "all")
+    assert nothing.returncode == 1
+    assert "every sample failed" in nothing.stderr
     assert counts(tmp_path / "all")["failed: media"] == 1
     assert "no audio track" in report(tmp_path / "all")["failures"][0]["message"]
 

@@ -219,7 +219,7 @@ def test_another_data_set_is_refused(server: FaultServer, cache_dir: Path, tmp_p
         "run", "daily-omni", "--data", data, "--base-url", server.base_url, "--cache-dir", cache_dir,
         "--out", tmp_path / "run",
     ]  # fmt: skip
-    assert omnieval(*arguments).returncode == 0
+    assert omnieval(*arguments).returncode == 1, "its one video is missing"
     (data / "qa.json").write_text(f"[{json.dumps(row | {'Answer': 'B'})}]")
     refused = omnieval(*arguments)
     assert refused.returncode == 3
