@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from omnieval.backends.base import BackendContext, BackendFactory
-from omnieval.backends.registry import BACKENDS
-from omnieval.backends.replicas import Replicas
 from omnieval.benchmarks.base import Benchmark, Dataset, select
 from omnieval.benchmarks.option_order import arrange
 from omnieval.benchmarks.registry import BENCHMARKS
 from omnieval.config import RunConfig
 from omnieval.engine.begin import begin_or_continue
+from omnieval.engine.deployment import deployment
 from omnieval.engine.preflight import Finding, preflight
 from omnieval.engine.prepare import Preparer
 from omnieval.engine.progress import Listener
 from omnieval.engine.runner import RunEnd, Runner
 from omnieval.engine.signals import run_to_end, stop_on_signals
 from omnieval.engine.workers import MediaWorkers
-from omnieval.errors import BackendError, ConfigError, DataError
+from omnieval.errors import BackendError, DataError
 from omnieval.media.cache import MediaCache, default_cache_dir
 from omnieval.media.cache_care import prune
 from omnieval.media.source import begin_anew
-from omnieval.media.transport import (
-    FileServer,
-    InlineMedia,
-    allowed_media_path,
-    file_url,
-    is_local,
-    is_loopback,
-)
 from omnieval.runlog import Run, RunWriter
 from omnieval.scoring.choice import score_choice
 from omnieval.scoring.outcome import before_hearing
-from omnieval.types import Backend, MediaUrl, Response, Sample, Score, ServerFacts
+from omnieval.types import Backend, Response, Sample, Score, ServerFacts
 
 Notify = Callable[[str], None]
 # Below this a run itself is the quickest check.
@@ -75,27 +64,20 @@ def execute(
     cache = open_cache(config)
 
     async def work() -> Execution:
-        with _media_url(config) as (kind, media_url):
-            backend = _backend(config, BackendContext(media_url, api_key))
-            if kind == "file" and backend.capabilities.needs_transport:
-                notify(_media_advice(benchmark.media_folders(dataset, cache.root)))
-            try:
-                facts = await backend.check()
-                model = config.model or facts.model
-                settled = config.model_copy(update={"model": model})
-                if _wants_preflight(config, backend, len(chosen)):
-                    notify(
-                        "preflight: a few questions to the deployment first; --set preflight=never skips them"
-                    )
-                    findings = await _preflight(settled, benchmark, chosen, backend, facts, cache)
-                    _report_preflight(findings, notify)
-                with begin_or_continue(settled, benchmark, dataset, chosen, facts, out) as writer:
-                    pending = _pending(writer, chosen)
-                    _say_where(writer, len(pending), len(chosen), notify)
-                    end = await _ask(settled, benchmark, backend, cache, writer, pending, listener)
-                    writer.add_event("stopped", reason=end.reason)
-            finally:
-                await backend.close()
+        async with deployment(config, benchmark.media_folders(dataset, cache.root), api_key, notify) as (
+            backend,
+            facts,
+        ):
+            settled = config.model_copy(update={"model": config.model or facts.model})
+            if _wants_preflight(config, backend, len(chosen)):
+                notify("preflight: a few questions to the deployment first; --set preflight=never skips them")
+                findings = await _preflight(settled, benchmark, chosen, backend, facts, cache)
+                _report_preflight(findings, notify)
+            with begin_or_continue(settled, benchmark, dataset, chosen, facts, out) as writer:
+                pending = _pending(writer, chosen)
+                _say_where(writer, len(pending), len(chosen), notify)
+                end = await _ask(settled, benchmark, backend, cache, writer, pending, listener)
+                writer.add_event("stopped", reason=end.reason)
         return Execution(Run.load(writer.directory), end)
 
     execution = run_to_end(work)
@@ -114,30 +96,13 @@ def check(
     cache = open_cache(config)
 
     async def work() -> list[Finding]:
-        with _media_url(config) as (kind, media_url):
-            backend = _backend(config, BackendContext(media_url, api_key))
-            if kind == "file" and backend.capabilities.needs_transport:
-                notify(_media_advice(benchmark.media_folders(dataset, cache.root)))
-            try:
-                facts = await backend.check()
-                return await _preflight(config, benchmark, chosen, backend, facts, cache, found)
-            finally:
-                await backend.close()
+        async with deployment(config, benchmark.media_folders(dataset, cache.root), api_key, notify) as (
+            backend,
+            facts,
+        ):
+            return await _preflight(config, benchmark, chosen, backend, facts, cache, found)
 
     return run_to_end(work)
-
-
-def _backend(config: RunConfig, context: BackendContext) -> Backend:
-    """The configured backend; several servers of one model are one. Raises ConfigError."""
-    create: BackendFactory = BACKENDS.load(config.backend)
-    if not config.replicas:
-        return create(config, context)
-    if config.base_url is None:
-        raise ConfigError("replicas are servers beside the one of base_url; give that one too")
-    urls = list(dict.fromkeys([config.base_url, *config.replicas]))
-    return Replicas(
-        [(url, create(config.model_copy(update={"base_url": url, "replicas": ()}), context)) for url in urls]
-    )
 
 
 def _wants_preflight(config: RunConfig, backend: Backend, samples: int) -> bool:
@@ -191,18 +156,6 @@ def load_selected(config: RunConfig, notify: Notify) -> tuple[Benchmark, Dataset
     if len(asked) > len(chosen):
         notify(f"every order of the options is asked: {len(asked)} requests for {len(chosen)} questions")
     return benchmark, arranged, asked
-
-
-def _media_advice(folders: Sequence[Path]) -> str:
-    """The server's flag for media by path, or what to do where it would open the whole disk."""
-    folder = allowed_media_path(folders)
-    if folder != Path(folder.anchor):
-        return f"media go as file:// paths; the server needs --allowed-local-media-path {folder}"
-    return (
-        f"media go as file:// paths below {' and '.join(map(str, folders))}, which have no folder in common "
-        "that a server should be allowed to read; give --cache-dir a folder beside the data, or "
-        "--transport inline"
-    )
 
 
 def keep_to_size(config: RunConfig, cache: MediaCache) -> None:
@@ -265,34 +218,3 @@ def _say_where(writer: RunWriter, pending: int, chosen: int, notify: Notify) -> 
     notify(f"run directory: {writer.directory}")
     if pending < chosen:
         notify(f"{chosen - pending} of {chosen} questions need no asking (answered before, or unusable rows)")
-
-
-@contextlib.contextmanager
-def _media_url(config: RunConfig) -> Iterator[tuple[str, MediaUrl]]:
-    """(kind of transport, the function that makes a part's URL)."""
-    kind = config.transport.kind
-    if kind == "auto":
-        kind = "file" if _servers(config) and all(map(is_local, _servers(config))) else "inline"
-    if kind == "http":
-        settings = config.transport
-        _check_reachable(config)
-        with FileServer(settings.host, settings.port, public_url=settings.public_url) as server:
-            yield kind, server.url
-    else:
-        yield kind, file_url if kind == "file" else InlineMedia().url
-
-
-def _servers(config: RunConfig) -> list[str]:
-    return [] if config.base_url is None else [config.base_url, *config.replicas]
-
-
-def _check_reachable(config: RunConfig) -> None:
-    """Refuse a file server that the model server cannot reach at the address that it would be told."""
-    settings = config.transport
-    elsewhere = not all(map(is_local, _servers(config)))
-    unnamed = settings.host in ("0.0.0.0", "::")
-    if settings.public_url is None and (unnamed or (elsewhere and is_loopback(settings.host))):
-        raise ConfigError(
-            f"transport http on {settings.host}: the model server cannot reach media at that address; set "
-            "transport.host to an address of this machine that it sees, or transport.public_url"
-        )

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from omnieval.config import RetryConfig
-from omnieval.engine.execute import _media_advice
+from omnieval.engine.deployment import media_advice
 from omnieval.engine.prepare import Preparer
 from omnieval.engine.progress import Progress
 from omnieval.engine.runner import RunEnd, Runner
@@ -382,7 +382,7 @@ def test_progress_adds_up_and_is_shown_in_words(tmp_path: Path) -> None:
 
 
 def test_a_server_is_never_told_to_open_the_whole_disk() -> None:
-    assert "--allowed-local-media-path /data" in _media_advice([Path("/data/a"), Path("/data/b")])
-    advice = _media_advice([Path("/data/a"), Path("/cache")])
+    assert "--allowed-local-media-path /data" in media_advice([Path("/data/a"), Path("/data/b")])
+    advice = media_advice([Path("/data/a"), Path("/cache")])
     assert "--allowed-local-media-path" not in advice
     assert "--transport inline" in advice

@@ -1,0 +1,97 @@
+"""The deployment that a run asks, ready to be asked: its backend, and how media reach it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from pathlib import Path
+
+from omnieval.backends.base import BackendContext, BackendFactory
+from omnieval.backends.registry import BACKENDS
+from omnieval.backends.replicas import Replicas
+from omnieval.config import RunConfig
+from omnieval.errors import ConfigError
+from omnieval.media.transport import (
+    FileServer,
+    InlineMedia,
+    allowed_media_path,
+    file_url,
+    is_local,
+    is_loopback,
+)
+from omnieval.types import Backend, MediaUrl, ServerFacts
+
+
+@contextlib.asynccontextmanager
+async def deployment(
+    config: RunConfig, folders: Sequence[Path], api_key: str | None, notify: Callable[[str], None]
+) -> AsyncIterator[tuple[Backend, ServerFacts]]:
+    """The configured backend and what it says of itself, closed at the end.
+
+    folders: where media parts lie, for a server that reads files itself; notify is told what it must be
+    allowed to read. Raises ConfigError, BackendError.
+    """
+    with _media_url(config) as (kind, media_url):
+        backend = _backend(config, BackendContext(media_url, api_key))
+        if kind == "file" and backend.capabilities.needs_transport:
+            notify(media_advice(folders))
+        try:
+            yield backend, await backend.check()
+        finally:
+            await backend.close()
+
+
+def media_advice(folders: Sequence[Path]) -> str:
+    """The server's flag for media by path, or what to do where it would open the whole disk."""
+    folder = allowed_media_path(folders)
+    if folder != Path(folder.anchor):
+        return f"media go as file:// paths; the server needs --allowed-local-media-path {folder}"
+    return (
+        f"media go as file:// paths below {' and '.join(map(str, folders))}, which have no folder in common "
+        "that a server should be allowed to read; give --cache-dir a folder beside the data, or "
+        "--transport inline"
+    )
+
+
+def _backend(config: RunConfig, context: BackendContext) -> Backend:
+    """The configured backend; several servers of one model are one. Raises ConfigError."""
+    create: BackendFactory = BACKENDS.load(config.backend)
+    if not config.replicas:
+        return create(config, context)
+    if config.base_url is None:
+        raise ConfigError("replicas are servers beside the one of base_url; give that one too")
+    urls = list(dict.fromkeys([config.base_url, *config.replicas]))
+    return Replicas(
+        [(url, create(config.model_copy(update={"base_url": url, "replicas": ()}), context)) for url in urls]
+    )
+
+
+@contextlib.contextmanager
+def _media_url(config: RunConfig) -> Iterator[tuple[str, MediaUrl]]:
+    """(kind of transport, the function that makes a part's URL)."""
+    kind = config.transport.kind
+    if kind == "auto":
+        kind = "file" if _servers(config) and all(map(is_local, _servers(config))) else "inline"
+    if kind == "http":
+        settings = config.transport
+        _check_reachable(config)
+        with FileServer(settings.host, settings.port, public_url=settings.public_url) as server:
+            yield kind, server.url
+    else:
+        yield kind, file_url if kind == "file" else InlineMedia().url
+
+
+def _servers(config: RunConfig) -> list[str]:
+    return [] if config.base_url is None else [config.base_url, *config.replicas]
+
+
+def _check_reachable(config: RunConfig) -> None:
+    """Refuse a file server that the model server cannot reach at the address that it would be told."""
+    settings = config.transport
+    elsewhere = not all(map(is_local, _servers(config)))
+    unnamed = settings.host in ("0.0.0.0", "::")
+    if settings.public_url is None and (unnamed or (elsewhere and is_loopback(settings.host))):
+        raise ConfigError(
+            f"transport http on {settings.host}: the model server cannot reach media at that address; set "
+            "transport.host to an address of this machine that it sees, or transport.public_url"
+        )
