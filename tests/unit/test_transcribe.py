@@ -18,6 +18,7 @@ from tests.media_files import make_wav
 
 class Scripted:
     """Says how long each sound is; fails on sounds of the lengths in `bad` (tenths of a second)."""
+
     weights = ""
 
     name = "scripted"
