@@ -88,6 +88,9 @@ def run(
     filter_: Filters = None,
     shuffle_seed: ShuffleSeed = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="Requests in flight.")] = None,
+    request_rate: Annotated[
+        float | None, typer.Option(help="Requests a second at random intervals, for figures under load.")
+    ] = None,
     transport: Annotated[
         str | None, typer.Option(help="How media reach the server: auto, file, inline or http.")
     ] = None,
@@ -111,6 +114,7 @@ def run(
         filter=_filters(filter_),
         shuffle_seed=shuffle_seed,
         concurrency=concurrency,
+        request_rate=request_rate,
         transport=transport,
         cache_dir=cache_dir,
         api_key_env=api_key_env,

@@ -156,8 +156,9 @@ class RunConfig(Strict):
 
     preflight: a deployment is asked a few telling questions before a run of many samples (auto), before every
     run, or never. stream: ask for the answer in pieces as it is made. warmup: requests sent, and kept apart,
-    before the first that counts. replicas: base URLs of further servers of the same model. recordings: folder
-    of `{id}.wav` files for the backend `recorded`.
+    before the first that counts. replicas: base URLs of further servers of the same model. request_rate:
+    requests a second, at random intervals, up to `concurrency` in flight; null sends them as fast as there is
+    room. recordings: folder of `{id}.wav` files for the backend `recorded`.
     """
 
     recipe: str
@@ -185,6 +186,7 @@ class RunConfig(Strict):
     cache_dir: Path | None = None
     cache_limit_gb: float | None = Field(None, gt=0)
     concurrency: int = Field(8, ge=1)
+    request_rate: float | None = Field(None, gt=0)
     preflight: Literal["auto", "always", "never"] = "auto"
     prepare: PrepareConfig = PrepareConfig()
     timeouts: TimeoutConfig = TimeoutConfig()
@@ -251,7 +253,7 @@ def _plain_http_url(value: str) -> str:
 OPERATIONAL: frozenset[str] = frozenset(
     {
         "recipe", "base_url", "replicas", "api_key_env", "data", "runs_dir", "cache_dir", "cache_limit_gb",
-        "concurrency", "prepare", "timeouts", "retry", "transport", "recordings", "preflight",
+        "concurrency", "request_rate", "prepare", "timeouts", "retry", "transport", "recordings", "preflight",
         "recogniser", "similarity", "score",
     }
 )  # fmt: skip

@@ -10,6 +10,7 @@ from omnieval.benchmarks.base import Benchmark, Dataset, select
 from omnieval.benchmarks.option_order import arrange
 from omnieval.benchmarks.registry import BENCHMARKS
 from omnieval.config import RunConfig
+from omnieval.engine.arrivals import Arrivals
 from omnieval.engine.begin import begin_or_continue
 from omnieval.engine.deployment import deployment
 from omnieval.engine.preflight import Finding, preflight
@@ -186,6 +187,7 @@ async def _ask(
         score=_scorer(config, benchmark),
         retry=config.retry,
         concurrency=config.concurrency,
+        arrivals=Arrivals(config.request_rate, seed=config.backend_seed),
         listener=listener,
     )
     try:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from omnieval.backends.retry import wait_seconds
 from omnieval.config import RetryConfig
+from omnieval.engine.arrivals import Arrivals
 from omnieval.engine.outage import Outage
 from omnieval.engine.prepare import Prepared, Preparer
 from omnieval.engine.progress import Listener, Progress
@@ -39,8 +40,8 @@ class RunEnd:
 class Runner:
     """Asks a backend the samples of one run, `concurrency` at a time.
 
-    score: how a finished sample counts, for the running accuracy. grace_s: how long requests in flight
-    may go on after `stop`.
+    score: how a finished sample counts, for the running accuracy. arrivals: when requests set out. grace_s:
+    how long requests in flight may go on after `stop`.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Runner:
         score: Callable[[Sample, Response], Score],
         retry: RetryConfig,
         concurrency: int,
+        arrivals: Arrivals | None = None,
         listener: Listener = lambda _: None,
         grace_s: float = 20.0,
     ) -> None:
@@ -61,6 +63,7 @@ class Runner:
         self._score = score
         self._retry = retry
         self._concurrency = min(concurrency, backend.capabilities.max_concurrency or concurrency)
+        self._arrivals = arrivals or Arrivals(None)
         self._listener = listener
         self._grace_s = grace_s
         self._stop = asyncio.Event()
@@ -134,6 +137,7 @@ class Runner:
                 async for prepared in prepared_samples:
                     self._progress.prepared += 1
                     self._listener(self._progress)
+                    await self._arrivals.next()
                     await queue.put(prepared)
         except asyncio.CancelledError:
             if not self._stop.is_set():
