@@ -14,6 +14,7 @@ import socket
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -25,7 +26,16 @@ from omnieval.types import MediaPart
 
 def file_url(part: MediaPart) -> str:
     """`file:///absolute/path`, percent-encoded; the server must share the disk and allow the folder."""
-    return part.path.resolve().as_uri()
+    path = part.path
+    if path.is_symlink():
+        return path.resolve().as_uri()
+    return f"{_folder_uri(path.parent)}/{quote(path.name)}"
+
+
+@lru_cache(maxsize=4096)
+def _folder_uri(folder: Path) -> str:
+    """A request carries many files of one folder."""
+    return folder.resolve().as_uri().rstrip("/")
 
 
 class InlineMedia:
