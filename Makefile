@@ -15,7 +15,8 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m "not real_server and not torch and not slow"
 
 # The model server's tests share one server, hence one process.
-test-all: test $(VENV)/.torch
+# TESTED=1 leaves out what `make test` has just run.
+test-all: $(if $(TESTED),,test) $(VENV)/.torch
 	$(BIN)/python -m pytest -m "real_server or torch or slow"
 
 lint: $(VENV)/.dev
