@@ -127,7 +127,7 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> list[Any]:
             found: list[Any] = file.read(columns=wanted).to_pylist()
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"{path}: cannot be read as parquet: {reason}; fetch it again") from error
     return found

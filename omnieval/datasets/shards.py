@@ -102,7 +102,8 @@ class Shard:
 
         Raises DataError that names the columns that were expected, and those that were found.
         """
-        schema = self._file.schema_arrow
+        with self._damage("its columns cannot be read"):
+            schema = self._file.schema_arrow
         found = {field.name: _kind(field.type) for field in schema}
         if len(found) < len(schema.names) or any(found.get(name) != kind for name, kind in expected.items()):
             wanted = ", ".join(f"{name} ({kind})" for name, kind in expected.items())
@@ -145,7 +146,7 @@ class Shard:
             yield
         except FileNotFoundError:
             raise DataError(f"{self.path}: no such file; fetch it again") from None
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, pa.ArrowException, UnicodeDecodeError, MemoryError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise DataError(f"{self.path}: {what}: {reason}; fetch the file again") from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from pathlib import Path
 from typing import Any
@@ -249,6 +250,24 @@ def test_a_corrupt_page_names_the_file_and_what_was_written_stays(
     pq.write_table(table, shard)
     done = convert_daily_omni(release, tmp_path / "out")
     assert (done.rows, done.files_kept, done.problems()) == (3, 2, [])
+
+
+def test_any_damage_is_a_named_error_or_none(tmp_path: Path) -> None:
+    release = write_shards(tmp_path / "r", [[row(v, (b"mp4" * 50, b"wav" * 50), "q") for v in ("v1", "v2")]])
+    shard = release / "data" / "test-00000-of-00001.parquet"
+    whole, dice, refused = shard.read_bytes(), random.Random(0), 0
+    for _ in range(150):
+        damaged = bytearray(whole)
+        for _ in range(dice.choice([1, 2, 8])):
+            damaged[dice.randrange(len(damaged))] = dice.randrange(256)
+        shard.write_bytes(damaged[: dice.choice([len(damaged), dice.randrange(len(damaged))])])
+        try:
+            convert_daily_omni(release, tmp_path / "out")
+        except DataError as error:
+            assert shard.name in str(error) or "no rows" in str(error)
+            refused += 1
+        shutil.rmtree(tmp_path / "out")
+    assert refused > 50
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"version https://git-lfs.github.com/spec/v1\n" * 9])
