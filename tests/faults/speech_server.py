@@ -19,7 +19,8 @@ import numpy as np
 from omnieval.backends.base import BackendContext, BackendFactory
 from omnieval.benchmarks.daily_omni import Settings
 from omnieval.config import RunConfig, TimeoutConfig
-from omnieval.types import Generation, Message, Request, Response, SpeechTask, TextPart
+from omnieval.media.wav import parse_wav
+from omnieval.types import Failure, Generation, Message, Request, Response, SpeechTask, SpokenAudio, TextPart
 from tests.faults.server import DONE, Behaviour, Exchange, FaultServer, chunk
 
 KEY = "sk-secret-42"
@@ -188,3 +189,22 @@ def ask(
 def offsets(chunks: Sequence[tuple[float, float]]) -> list[float]:
     """When each piece of sound arrived, in seconds."""
     return [at_s for at_s, _ in chunks]
+
+
+def sound(response: Response) -> SpokenAudio:
+    """The sound of an answer that must have one."""
+    assert response.error is None, response.error
+    assert response.audio is not None
+    return response.audio
+
+
+def samples(response: Response) -> bytes:
+    """The samples of a sound, which may be none."""
+    assert response.audio is not None
+    return parse_wav(response.audio.wav).data if response.audio.wav else b""
+
+
+def failure(response: Response) -> Failure:
+    """Why a try failed that must have."""
+    assert response.error is not None, response
+    return response.error

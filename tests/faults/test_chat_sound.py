@@ -17,8 +17,8 @@ import pytest
 from omnieval.backends.openai_chat import create
 from omnieval.config import PcmConfig
 from omnieval.media.transport import InlineMedia
-from omnieval.media.wav import Pcm, PcmFormat, parse_wav, write_wav
-from omnieval.types import Failure, MediaPart, Request, Response, SpeechTask, SpokenAudio
+from omnieval.media.wav import Pcm, PcmFormat, write_wav
+from omnieval.types import MediaPart, Request, Response, SpeechTask
 from tests.faults.server import DONE, Behaviour, Exchange, FaultServer, chunk
 from tests.faults.speech_server import (
     KEY,
@@ -27,8 +27,11 @@ from tests.faults.speech_server import (
     base64_of,
     body,
     busy_once,
+    failure,
     offsets,
+    samples,
     sends,
+    sound,
     speech_request,
     spoken_answer,
     streams,
@@ -51,22 +54,6 @@ def server() -> Iterator[FaultServer]:
 
 def hear(server: FaultServer, script: Behaviour, request: Request | None = None, **more: Any) -> Response:
     return ask(create, server, script, request, **more)
-
-
-def sound(response: Response) -> SpokenAudio:
-    assert response.error is None, response.error
-    assert response.audio is not None
-    return response.audio
-
-
-def samples(response: Response) -> bytes:
-    assert response.audio is not None
-    return parse_wav(response.audio.wav).data
-
-
-def failure(response: Response) -> Failure:
-    assert response.error is not None, response
-    return response.error
 
 
 # --- the request

@@ -21,7 +21,7 @@ from omnieval.config import PcmConfig, TimeoutConfig
 from omnieval.errors import BackendError, ConfigError
 from omnieval.media.transport import InlineMedia
 from omnieval.media.wav import parse_wav
-from omnieval.types import Failure, Generation, MediaPart, Request, Response, SpeechTask, SpokenAudio
+from omnieval.types import Generation, MediaPart, Request, Response, SpeechTask
 from tests.faults.server import DONE, EVENT_STREAM, Behaviour, Exchange, FaultServer
 from tests.faults.speech_server import (
     KEY,
@@ -32,8 +32,11 @@ from tests.faults.speech_server import (
     busy_once,
     delta,
     event,
+    failure,
     offsets,
+    samples,
     sends,
+    sound,
     speech_config,
     speech_request,
     streams,
@@ -54,22 +57,6 @@ def server() -> Iterator[FaultServer]:
 
 def hear(server: FaultServer, script: Behaviour, request: Request | None = None, **more: Any) -> Response:
     return ask(create, server, script, request, **more)
-
-
-def sound(response: Response) -> SpokenAudio:
-    assert response.error is None, response.error
-    assert response.audio is not None
-    return response.audio
-
-
-def samples(response: Response) -> bytes:
-    assert response.audio is not None
-    return parse_wav(response.audio.wav).data if response.audio.wav else b""
-
-
-def failure(response: Response) -> Failure:
-    assert response.error is not None, response
-    return response.error
 
 
 # --- the request
