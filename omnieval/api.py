@@ -272,12 +272,13 @@ def _score_speech(run: Run, config: RunConfig | None, data: Path | str | None, h
             SimilarityConfig.model_validate(flat["similarity"]),
         )
         _keep_what_was_measured(run, judge.not_measured)
+        cache_root = _cache_here(config)
         spoken = score_spoken(
             run,
             responses,
             judge,
-            transcripts=_cache_here(config) / "transcripts",
-            references=_references(run, data, _cache_here(config)),
+            transcripts=cache_root / "transcripts",
+            references=_references(run, data, cache_root),
             heard=heard,
         )
     report = build_speech_report(run, spoken, responses, load_speech_references(run.config["benchmark"]))

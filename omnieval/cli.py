@@ -65,6 +65,12 @@ BaseUrls = Annotated[
         "--base-url", help="Model server, e.g. http://127.0.0.1:8000/v1; repeat it for servers of one model."
     ),
 ]
+ModelName = Annotated[str | None, typer.Option(help="The model's name on the server.")]
+BackendName = Annotated[str | None, typer.Option(help="See `omnieval list backends`.")]
+Transport = Annotated[
+    str | None, typer.Option(help="How media reach the server: auto, file, inline or http.")
+]
+ApiKeyEnv = Annotated[str | None, typer.Option(metavar="NAME", help="Environment variable with the API key.")]
 CacheDir = Annotated[Path | None, typer.Option(help="Where prepared media are kept.")]
 
 
@@ -74,8 +80,8 @@ def run(
     data: Data = None,
     sample: UseSample = False,
     base_url: BaseUrls = None,
-    model: Annotated[str | None, typer.Option(help="The model's name on the server.")] = None,
-    backend: Annotated[str | None, typer.Option(help="See `omnieval list backends`.")] = None,
+    model: ModelName = None,
+    backend: BackendName = None,
     out: Annotated[
         Path | None, typer.Option(help="Run directory; one that holds the same run is continued.")
     ] = None,
@@ -91,13 +97,9 @@ def run(
     request_rate: Annotated[
         float | None, typer.Option(help="Requests a second at random intervals, for figures under load.")
     ] = None,
-    transport: Annotated[
-        str | None, typer.Option(help="How media reach the server: auto, file, inline or http.")
-    ] = None,
+    transport: Transport = None,
     cache_dir: CacheDir = None,
-    api_key_env: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Environment variable with the API key.")
-    ] = None,
+    api_key_env: ApiKeyEnv = None,
 ) -> None:
     """Ask a model a benchmark's questions, score the answers and write a report."""
     from omnieval import api
@@ -151,16 +153,12 @@ def check(
     data: Data = None,
     sample: UseSample = False,
     base_url: BaseUrls = None,
-    model: Annotated[str | None, typer.Option(help="The model's name on the server.")] = None,
-    backend: Annotated[str | None, typer.Option(help="See `omnieval list backends`.")] = None,
+    model: ModelName = None,
+    backend: BackendName = None,
     set_: Settings = None,
-    transport: Annotated[
-        str | None, typer.Option(help="How media reach the server: auto, file, inline or http.")
-    ] = None,
+    transport: Transport = None,
     cache_dir: CacheDir = None,
-    api_key_env: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Environment variable with the API key.")
-    ] = None,
+    api_key_env: ApiKeyEnv = None,
     json_: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Ask a deployment a few telling questions: would a run of this recipe measure what it says?"""

@@ -30,6 +30,10 @@ class ShowsTokens(Protocol):
         """The prompt's tokens as text, media expanded; None where the server does not tell."""
 
 
+# Kinds of failure that a server which is gone, or whose engine died, makes of every request.
+OF_THE_SERVER = frozenset({"connection", "server", "timeout"})
+
+
 @runtime_checkable
 class TellsLife(Protocol):
     """A backend whose server may go away and come back while a run goes on."""

@@ -12,12 +12,10 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from omnieval.backends.base import ShowsTokens, TellsLife
+from omnieval.backends.base import OF_THE_SERVER, ShowsTokens, TellsLife
 from omnieval.errors import BackendError
 from omnieval.types import Backend, Capabilities, Request, Response, ServerFacts
 
-# Failures that tell of the server, not of the request.
-_OF_THE_SERVER = frozenset({"connection", "server", "timeout"})
 # How many more requests a video's own server may have in flight than the least busy one.
 _LOYALTY = 2
 _REMEMBERED_CLUSTERS = 10_000
@@ -69,7 +67,7 @@ class Replicas:
             response = await replica.backend.generate(request)
         finally:
             replica.in_flight -= 1
-        if response.error is not None and response.error.kind in _OF_THE_SERVER:
+        if response.error is not None and response.error.kind in OF_THE_SERVER:
             self._suspect(replica)
         return replace(response, server=replica.url)
 

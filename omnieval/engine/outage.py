@@ -7,11 +7,9 @@ import contextlib
 import time
 from collections.abc import Callable
 
-from omnieval.backends.base import TellsLife
+from omnieval.backends.base import OF_THE_SERVER, TellsLife
 from omnieval.types import Backend, Failure
 
-# Failures that a server which is gone, or whose engine died, makes of every request.
-_SUSPICIOUS = frozenset({"connection", "server", "timeout"})
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 15.0
 
 
@@ -40,7 +38,7 @@ class Outage:
         server stayed away.
         """
         backend = self._backend
-        if not self._wait_s or failure.kind not in _SUSPICIOUS or not isinstance(backend, TellsLife):
+        if not self._wait_s or failure.kind not in OF_THE_SERVER or not isinstance(backend, TellsLife):
             return False
         before = self._returns
         async with self._one_at_a_time:
