@@ -1,23 +1,29 @@
 # demo: the bundled sample, end to end, with no server and no download at run time
-# test: everything that needs no real model server and no torch; test-all: that too; lint: style, types, imports
+# test: everything that needs no real model server, no torch and no browser; test-all: that too
+# lint: style, types, imports
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-all lint sample clean
+.PHONY: demo test test-all browser lint sample clean
 
 demo: $(VENV)/.demo
 	$(BIN)/omnieval run daily-omni --sample --backend embedded
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m "not real_server and not torch and not slow"
+	$(BIN)/python -m pytest -n 2 -m "not real_server and not torch and not slow and not browser"
 
 # The model server's tests share one server, hence one process.
 # TESTED=1 leaves out what `make test` has just run.
-test-all: $(if $(TESTED),,test) $(VENV)/.torch
-	$(BIN)/python -m pytest -m "real_server or torch or slow"
+test-all: $(if $(TESTED),,test) $(VENV)/.torch browser
+	$(BIN)/python -m pytest -m "real_server or torch or slow or browser"
+
+# The tests say what to do where it is still missing.
+browser:
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || test "$$(id -u)" != 0 || \
+	  { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -53,4 +59,4 @@ $(VENV)/.torch: $(VENV)/.dev
 	@touch $@
 
 clean:
-	rm -rf $(VENV) runs build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) runs artefacts build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
