@@ -9,6 +9,7 @@ from typing import Any
 from omnieval import api
 from omnieval.report.speech import build_speech_report
 from omnieval.runlog import PlannedSample, Run, RunWriter
+from omnieval.scored import keep
 from omnieval.scoring.spoken import SpokenScores
 from omnieval.types import Failure, Response, Sample, Score, Timing
 
@@ -103,7 +104,7 @@ def speech_run(
         encoder=None if encoder is None else {"name": encoder, "model": "/m/wavlm.pth", "size": size},
     )
     report = build_speech_report(run, judged, run.last_responses(), ())
-    api._keep(run, scores, report)
+    keep(run, scores, report)
     return run
 
 

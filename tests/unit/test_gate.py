@@ -229,7 +229,10 @@ def test_any_text_is_a_line_or_a_value_error(text: str) -> None:
 
 def test_the_gate_of_the_challenge_takes_the_reference_run_for_undecided(tmp_path: Path) -> None:
     gate = load_gate(find_gate("minicpm-challenge"))
-    assert set(gate.sections) == {"daily-omni", "video-mme", "seed-tts-en", "all"}
+    assert set(gate.sections) == {"daily-omni", "video-mme", "seed-tts-en", "seed-tts-duplex", "all"}
+    assert [
+        section for section in gate.sections for line in gate.sections[section] if line.name == "rtf.median"
+    ] == ["seed-tts-duplex"]
     setting = {
         "packing": "minicpm-interleave", "input_mode": "all", "media": "full", "decode": {"constrain": None},
     }  # fmt: skip

@@ -1,0 +1,188 @@
+"""A run asked and scored, or scored again: what the command line and Python share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from omnieval.benchmarks.seed_tts_list import locate
+from omnieval.config import RecogniserConfig, RunConfig, SimilarityConfig, environment_paths, suggest
+from omnieval.engine.execute import Execution, Notify, execute
+from omnieval.engine.progress import Listener
+from omnieval.errors import ConfigError, ScoringError
+from omnieval.media.cache import MediaCache, default_cache_dir
+from omnieval.media.prepare import carried_file
+from omnieval.media.source import archive_of
+from omnieval.report.build import Report, build_report
+from omnieval.report.markdown import to_markdown
+from omnieval.report.pages import page_of
+from omnieval.report.reference import load_references
+from omnieval.report.speech import SpeechReport, build_speech_report
+from omnieval.report.speech_reference import load_speech_references
+from omnieval.report.stored import read_report
+from omnieval.runlog import Run
+from omnieval.runlog.files import replace_file, replace_json
+from omnieval.runlog.schema import to_line
+from omnieval.runlog.store import REPORT_JSON, REPORT_MD, SCORES
+from omnieval.scoring.choice import score_choices
+from omnieval.scoring.spoken import Heard, SpokenScores, load_judge, score_spoken, unscored
+from omnieval.settings import reconfigure, rule_named
+from omnieval.types import Response, Score
+
+# What scoring a spoken run may change.
+_HEARING = frozenset({"recogniser", "similarity"})
+
+
+def execute_and_score(
+    config: RunConfig,
+    *,
+    out: Path | str | None = None,
+    api_key: str | None = None,
+    listener: Listener = lambda _: None,
+    notify: Notify = lambda _: None,
+    heard: Heard = lambda _done, _total: None,
+) -> Execution:
+    """Begin or continue the run of a resolved configuration, then score it as far as it came.
+
+    Sounds are heard where the configuration says `score: now`.
+    """
+    execution = execute(
+        config,
+        out=None if out is None else Path(out).expanduser(),
+        api_key=api_key or os.environ.get(config.api_key_env),
+        listener=listener,
+        notify=notify,
+    )
+    run = execution.run
+    if run.info.get("scoring") == "speech":
+        _score_speech(run, config if config.flat()["score"] == "now" else None, None, heard)
+    else:
+        _score_choices(run, None)
+    return execution
+
+
+def score_with(
+    run: Run,
+    *,
+    parser: str | None = None,
+    data: Path | str | None = None,
+    heard: Heard = lambda _done, _total: None,
+    overrides: Sequence[tuple[str, Any]] = (),
+) -> Report | SpeechReport:
+    """`score` with settings as (dotted key, value)."""
+    spoken = run.info.get("scoring") == "speech"
+    strange = [key for key, _ in overrides if not spoken or key.partition(".")[0] not in _HEARING]
+    if strange:
+        raise ConfigError(
+            f"scoring a run cannot change {', '.join(strange)}"
+            + suggest(strange[0], sorted(_HEARING) if spoken else ["parser"])
+        )
+    if not spoken:
+        if data is not None:
+            raise ConfigError("only spoken runs need --data to be scored")
+        return _score_choices(run, parser)
+    if parser is not None:
+        raise ConfigError("a spoken run has no letters to parse; give recogniser.name instead of a parser")
+    return _score_speech(run, reconfigure(run.directory, overrides), data, heard)
+
+
+def _score_choices(run: Run, parser: str | None) -> Report:
+    benchmark = run.config["benchmark"]
+    rule = rule_named(benchmark, parser or run.config["parser"])
+    responses = run.last_responses()
+    scores = list(score_choices(run, responses, rule=rule))
+    report = build_report(run, scores, responses, load_references(benchmark), parser=rule)
+    keep(run, scores, report)
+    return report
+
+
+def _score_speech(run: Run, config: RunConfig | None, data: Path | str | None, heard: Heard) -> SpeechReport:
+    """config: whom to hear with; None hears nothing yet."""
+    responses = run.last_responses()
+    if config is None:
+        spoken = _as_heard_before(run, responses)
+    else:
+        flat = config.flat()
+        judge = load_judge(
+            flat["language"],
+            RecogniserConfig.model_validate(flat["recogniser"]),
+            SimilarityConfig.model_validate(flat["similarity"]),
+        )
+        _keep_what_was_measured(run, judge.not_measured)
+        cache_root = _cache_here(config)
+        spoken = score_spoken(
+            run,
+            responses,
+            judge,
+            transcripts=cache_root / "transcripts",
+            references=_references(run, data, cache_root),
+            heard=heard,
+        )
+    report = build_speech_report(run, spoken, responses, load_speech_references(run.config["benchmark"]))
+    keep(run, spoken.scores, report)
+    return report
+
+
+def _keep_what_was_measured(run: Run, not_measured: Sequence[str]) -> None:
+    """Refuse to replace figures by none. Raises ScoringError."""
+    try:
+        before = read_report(run)
+    except ScoringError:
+        return
+    has = before.kind == "speech" and (before.wer is not None or before.similarity is not None)
+    if not_measured and has:
+        raise ScoringError(
+            f"{run.directory}: not scored again, and the report stays as it was: {'; '.join(not_measured)}"
+        )
+
+
+def _cache_here(config: RunConfig) -> Path:
+    """The cache of the run where this machine has it, else this machine's own."""
+    named = environment_paths(os.environ).get("cache_dir")
+    if config.cache_dir is not None and config.cache_dir.is_dir():
+        return config.cache_dir
+    return Path(named).expanduser().absolute() if named else default_cache_dir()
+
+
+def _as_heard_before(run: Run, responses: Mapping[str, Response]) -> SpokenScores:
+    """What is known without hearing anything now: earlier figures of sounds that are still the same."""
+    try:
+        report = read_report(run)
+    except ScoringError:
+        return unscored(run, responses)
+    if report.kind != "speech":
+        return unscored(run, responses)
+    earlier = {score.sample_id: score for score in run.scores()}
+    return replace(unscored(run, responses, earlier), recogniser=report.recogniser, encoder=report.encoder)
+
+
+def _references(run: Run, data: Path | str | None, cache_root: Path) -> Callable[[Path], Path]:
+    """Where a reference voice of the run lies now; one in an archive is copied out."""
+    before = now = Path(run.info["dataset"]["root"])
+    if data is not None:
+        name = run.info["headline"].get("list", run.config["utterances"])
+        now = locate(Path(data).expanduser().resolve(), run.config["language"], name).parent
+    cache: MediaCache | None = None
+
+    def here(path: Path) -> Path:
+        nonlocal cache
+        moved = now / path.relative_to(before) if path.is_relative_to(before) else path
+        if archive_of(moved) is None:
+            return moved
+        cache = cache or MediaCache(cache_root, tidy=False)
+        return carried_file(moved, cache)
+
+    return here
+
+
+def keep(run: Run, scores: Sequence[Score], report: Report | SpeechReport) -> None:
+    """Write what scoring gave."""
+    kind: Any = type(report)
+    replace_file(run.directory / SCORES, (to_line(score) for score in scores))
+    replace_json(run.directory / REPORT_JSON, TypeAdapter(kind).dump_python(report, mode="json"))
+    replace_file(run.directory / REPORT_MD, [to_markdown(page_of(report)).encode()])
