@@ -29,7 +29,7 @@ class Distribution:
 
 
 # The figures in reading order; definitions in `omnieval.types.Timing`.
-_FIGURES: Mapping[str, Callable[[Timing], Iterable[float | None]]] = {
+FIGURES: Mapping[str, Callable[[Timing], Iterable[float | None]]] = {
     "ttft_s": lambda timing: [timing.ttft_s],
     "ttfp_s": lambda timing: [timing.ttfp_s],
     "itl_s": lambda timing: timing.itl_s,
@@ -53,7 +53,7 @@ def latency(timings: Iterable[Timing]) -> dict[str, Distribution]:
     """The distribution of every figure that any of the timings has."""
     known = list(timings)
     figures = {}
-    for name, figure in _FIGURES.items():
+    for name, figure in FIGURES.items():
         values = [value for timing in known for value in figure(timing) if value is not None]
         if values:
             figures[name] = Distribution.of(values)

@@ -1,0 +1,50 @@
+"""What an HTML page has beside the lines and tables of a `Page`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from omnieval.report.html.markup import Markup
+
+Tone = Literal["", "main", "good", "bad", "doubt"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One figure at the top. told: what it is over, and its interval."""
+
+    label: str
+    value: str
+    told: str
+    tone: Tone = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A drawing of figures. beside: the title of the table that it belongs to, without what stands in
+    brackets behind it; charts whose table is missing stand under that title alone."""
+
+    beside: str
+    caption: str
+    svg: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Something to unfold. told: stands beside its title. anchor: a name to link to."""
+
+    title: str
+    told: str
+    content: Markup
+    anchor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Folds:
+    """A list of them under a title; intro says what is in it and what is not. after: as `Chart.beside`, the
+    table that it follows; None: at the end."""
+
+    title: str
+    intro: str
+    folds: tuple[Fold, ...]

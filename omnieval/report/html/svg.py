@@ -1,0 +1,325 @@
+"""Plain SVG charts, made by pure functions.
+
+Why not a plotting library in the page: SVG prints, scales, follows the page's colours in light and dark, is read
+out by screen readers, needs no script (so that the page's policy can forbid all of them) and a few kilobytes
+instead of megabytes, and a test can read every number of it. Colours are CSS classes (`k0` ... `k7`).
+
+Every chart is 360 units wide, about the width of a phone, with labels above what they name, so that texts stay
+readable there and charts stand beside each other on wider pages.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from omnieval.report.html.markup import Markup, element, joined
+
+WIDTH = 360
+COLOURS = 8
+_LEFT, _RIGHT = 6.0, 354.0
+_CHARACTER = 6.4
+_ROW, _AXIS = 38, 26
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with its interval, in the unit of the axis. told: the text at its right end. colour: 0 to 7;
+    hollow: a value from elsewhere."""
+
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    told: str = ""
+    colour: int = 0
+    hollow: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A value that runs through a chart, named at its top."""
+
+    value: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a whole. told: how much of it that is."""
+
+    label: str
+    count: int
+    told: str
+    colour: int
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points (x, y) in the order of x."""
+
+    label: str
+    points: Sequence[tuple[float, float]]
+    colour: int
+
+
+def estimates(
+    title: str,
+    rows: Sequence[Estimate],
+    *,
+    line: Line | None = None,
+    bounds: tuple[float, float] | None = None,
+    unit: str = "",
+) -> Markup:
+    """A row an estimate: its name, its value as a dot, its interval as a bar.
+
+    line: drawn through all rows. bounds: the axis never leaves them, whatever the intervals do.
+    """
+    known = [v for row in rows for v in (row.value, row.low, row.high) if v is not None]
+    known += [line.value] if line is not None else []
+    low, high, ticks = _axis(known or [0.0, 1.0], bounds)
+    top = 18 if line is not None else 2
+    foot = top + _ROW * len(rows)
+    drawn = [*_grid(ticks, low, high, top, foot, unit)]
+    if line is not None:
+        drawn += _marked(line, low, high, foot)
+    for number, row in enumerate(rows):
+        drawn += _estimate(row, top + _ROW * number, low, high)
+    return _chart(title, _told_estimates(rows), foot + _AXIS, drawn)
+
+
+def stacked(title: str, parts: Sequence[Part]) -> Markup:
+    """One bar of all parts, and below it each part by name."""
+    shown = [part for part in parts if part.count]
+    total = sum(part.count for part in shown)
+    drawn, x = [], 0.0
+    for part in shown:
+        width = WIDTH * part.count / total
+        # A gap tells neighbours apart where colours do not; a part is never too small to be seen.
+        drawn.append(
+            element(
+                "rect", element("title", f"{part.label}: {part.told}"),
+                x=x, y=2, width=max(width - 1.5, 0.8), height=26, class_=f"k{part.colour}",
+            )
+        )  # fmt: skip
+        x += width
+    for number, part in enumerate(shown):
+        y = 54 + 22 * number
+        drawn.append(element("rect", x=0, y=y - 10, width=11, height=11, class_=f"k{part.colour}"))
+        drawn += _labelled(part.label, part.told, y, indent=18)
+    told = "; ".join(f"{part.label}: {part.told}" for part in shown)
+    return _chart(title, told, 46 + 22 * len(shown), drawn)
+
+
+def histogram(title: str, values: Sequence[float], *, lines: Sequence[Line] = (), unit: str = "") -> Markup:
+    """How often values occur. The longest tail is cut where it would hide the rest, and the cut is told."""
+    import numpy as np
+
+    data = np.asarray(values, dtype=float)
+    ceiling = float(np.percentile(data, 99)) * 1.5
+    kept = data[data <= ceiling] if ceiling > 0 else data
+    low, high, ticks = _axis([float(kept.min()), float(kept.max())], None)
+    bins = int(min(30, max(8, round(2 * len(kept) ** (1 / 3)))))
+    counts, edges = np.histogram(kept, bins=bins, range=(low, high))
+    top, foot = 22, 132
+    drawn = [*_grid(ticks, low, high, top, foot, unit)]
+    scale = (foot - top) / max(1, int(counts.max()))
+    for count, left, right in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        if count:
+            x = _place(left, low, high)
+            told = f"{left:.3g} to {right:.3g}{unit}: {count}"
+            drawn.append(
+                element(
+                    "rect", element("title", told), x=x, y=foot - count * scale,
+                    width=max(0.8, _place(right, low, high) - x - 1), height=count * scale, class_="k0 bar",
+                )
+            )  # fmt: skip
+    for line in lines:
+        if low <= line.value <= high:
+            drawn += _marked(line, low, high, foot)
+    told = f"{len(data)} values from {data.min():.3g} to {data.max():.3g}{unit}"
+    beyond = len(data) - len(kept)
+    if beyond:
+        label = f"{beyond} beyond, up to {data.max():.3g}"
+        drawn.append(element("text", label, x=_RIGHT, y=foot - 6, class_="tick", text_anchor="end"))
+    return _chart(title, told, foot + _AXIS, drawn)
+
+
+def paired_bars(title: str, names: tuple[str, str], rows: Sequence[tuple[str, int, int]]) -> Markup:
+    """Two counts beside each other for each label."""
+    top, foot = 44, 160
+    highest = max((max(first, second) for _, first, second in rows), default=0) or 1
+    drawn = []
+    for number, name in enumerate(names):
+        x = 130 * number
+        drawn.append(element("rect", x=x, y=4, width=11, height=11, class_=f"k{number}"))
+        drawn.append(element("text", name, x=x + 17, y=14, class_="label"))
+    step = WIDTH / max(1, len(rows))
+    width = min(22.0, step * 0.36)
+    for number, (label, *counts) in enumerate(rows):
+        middle = step * (number + 0.5)
+        for side, count in enumerate(counts):
+            height = (foot - top) * count / highest
+            x = middle - width - 0.75 if side == 0 else middle + 0.75
+            drawn.append(
+                element(
+                    "rect", element("title", f"{label}, {names[side]}: {count}"),
+                    x=x, y=foot - height, width=width, height=height, class_=f"k{side}",
+                )
+            )  # fmt: skip
+            if len(rows) <= 6:
+                drawn.append(
+                    element(
+                        "text", str(count), x=x + width / 2, y=foot - height - 4, class_="tick",
+                        text_anchor="middle",
+                    )
+                )  # fmt: skip
+        drawn.append(element("text", label, x=middle, y=foot + 16, class_="label", text_anchor="middle"))
+    drawn.append(element("line", x1=0, x2=WIDTH, y1=foot, y2=foot, class_="axis"))
+    told = "; ".join(f"{label}: {first} {names[0]}, {second} {names[1]}" for label, first, second in rows)
+    return _chart(title, told, foot + 22, drawn)
+
+
+def over_time(title: str, series: Sequence[Series], *, seconds: float) -> Markup:
+    """Lines over `seconds` from 0. Each series has a colour and is named below."""
+    values = [y for found in series for _, y in found.points]
+    low, high, ticks = _axis(values or [0.0], None)
+    top, foot, left = 8, 118, 46.0
+    drawn = []
+    for tick in ticks:
+        y = foot - (foot - top) * (tick - low) / (high - low)
+        drawn.append(element("line", x1=left, x2=WIDTH, y1=y, y2=y, class_="grid"))
+        drawn.append(element("text", _number(tick), x=left - 6, y=y + 4, class_="tick", text_anchor="end"))
+    span, label = (seconds, "s") if seconds < 300 else (seconds / 60, "min")
+    for share, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
+        x = left + (WIDTH - left) * share
+        told = f"{_number(float(f'{span * share:.3g}'))} {label}"
+        drawn.append(element("text", told, x=x, y=foot + 16, class_="tick", text_anchor=anchor))
+    for found in series:
+        points = " ".join(
+            f"{left + (WIDTH - left) * x / (seconds or 1):.1f},{foot - (foot - top) * (y - low) / (high - low):.1f}"
+            for x, y in found.points
+        )
+        drawn.append(element("polyline", element("title", found.label), points=points, class_=f"c{found.colour}"))
+    foot += 24
+    for number, found in enumerate(series):
+        y = foot + 16 + 20 * number
+        drawn.append(element("rect", x=0, y=y - 10, width=11, height=11, class_=f"k{found.colour}"))
+        drawn += _labelled(found.label, _range(found), y, indent=18)
+    told = "; ".join(f"{found.label}: {_range(found)}" for found in series)
+    return _chart(title, told, foot + 8 + 20 * len(series), drawn)
+
+
+def _range(series: Series) -> str:
+    values = [y for _, y in series.points]
+    return f"{min(values):.4g} to {max(values):.4g}"
+
+
+def _estimate(row: Estimate, y: float, low: float, high: float) -> list[Markup]:
+    middle = y + 25
+    drawn = _labelled(row.label, row.told, y + 13)
+    drawn.append(element("line", x1=_LEFT, x2=_RIGHT, y1=middle, y2=middle, class_="track"))
+    if row.low is not None and row.high is not None:
+        ends = _place(row.low, low, high), _place(row.high, low, high)
+        drawn.append(
+            element("line", x1=ends[0], x2=ends[1], y1=middle, y2=middle, class_=f"c{row.colour} whisker")
+        )
+        drawn += [
+            element("line", x1=x, x2=x, y1=middle - 4, y2=middle + 4, class_=f"c{row.colour} cap") for x in ends
+        ]
+    if row.value is not None:
+        colour = f"c{row.colour} hollow" if row.hollow else f"k{row.colour}"
+        drawn.append(element("circle", cx=_place(row.value, low, high), cy=middle, r=4.5, class_=colour))
+    return drawn
+
+
+def _told_estimates(rows: Sequence[Estimate]) -> str:
+    return "; ".join(f"{row.label}: {row.told or '-'}" for row in rows)
+
+
+def _labelled(label: str, told: str, y: float, indent: float = 0) -> list[Markup]:
+    """A name at the left and a value at the right, the name shortened so that they do not meet."""
+    room = (WIDTH - indent - _CHARACTER * (_columns(told) + 2)) / _CHARACTER
+    shown = _shortened(label, room)
+    name = joined(element("title", label), shown) if shown != label else shown
+    return [
+        element("text", name, x=indent, y=y, class_="label"),
+        element("text", told, x=WIDTH, y=y, class_="told", text_anchor="end"),
+    ]
+
+
+def _marked(line: Line, low: float, high: float, foot: float) -> list[Markup]:
+    x = _place(line.value, low, high)
+    anchor = "start" if x < WIDTH / 3 else "end" if x > 2 * WIDTH / 3 else "middle"
+    return [
+        element("line", x1=x, x2=x, y1=16, y2=foot, class_="mark"),
+        element("text", line.label, x=x, y=11, class_="marked", text_anchor=anchor),
+    ]
+
+
+def _grid(
+    ticks: Sequence[float], low: float, high: float, top: float, foot: float, unit: str
+) -> list[Markup]:
+    drawn = []
+    for tick in ticks:
+        x = _place(tick, low, high)
+        anchor = "start" if x < 20 else "end" if x > WIDTH - 20 else "middle"
+        drawn.append(element("line", x1=x, x2=x, y1=top, y2=foot, class_="grid"))
+        drawn.append(
+            element("text", _number(tick) + unit, x=x, y=foot + 16, class_="tick", text_anchor=anchor)
+        )
+    return drawn
+
+
+def _place(value: float, low: float, high: float) -> float:
+    return _LEFT + (_RIGHT - _LEFT) * (min(max(value, low), high) - low) / (high - low)
+
+
+def _axis(values: Sequence[float], bounds: tuple[float, float] | None) -> tuple[float, float, list[float]]:
+    """Ends of an axis over all values, and three to six round numbers on it."""
+    low, high = min(values), max(values)
+    if high - low < 1e-9 * max(1.0, abs(high)):
+        low, high = low - (abs(low) or 1) * 0.1, high + (abs(high) or 1) * 0.1
+    step = _step((high - low) / 4)
+    low, high = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+    if bounds is not None:
+        low, high = max(low, bounds[0]), min(high, bounds[1])
+    first = math.ceil(low / step - 1e-9)
+    count = math.floor((high - low) / step + 1e-9)
+    return low, high, [round((first + i) * step, 12) for i in range(count + 1)]
+
+
+def _step(rough: float) -> float:
+    power = 10.0 ** math.floor(math.log10(rough))
+    return power * next(factor for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
+
+
+def _number(value: float) -> str:
+    if value and (abs(value) >= 1e6 or abs(value) < 1e-3):
+        return f"{value:.3g}"
+    return f"{value:.10g}"
+
+
+def _columns(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _shortened(text: str, room: float) -> str:
+    if _columns(text) <= room:
+        return text
+    kept, used = "", 1
+    for c in text:
+        used += _columns(c)
+        if used > room:
+            break
+        kept += c
+    return f"{kept.rstrip()}…"
+
+
+def _chart(title: str, told: str, height: float, drawn: Sequence[Markup]) -> Markup:
+    return element(
+        "svg", element("title", title), element("desc", told), *drawn,
+        viewBox=f"0 0 {WIDTH} {height:g}", role="img",
+    )  # fmt: skip

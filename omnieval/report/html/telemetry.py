@@ -1,0 +1,95 @@
+"""Measurements of the server's machine beside a run: `telemetry.jsonl`.
+
+One JSON object a line: `{"t": SECONDS_SINCE_THE_EPOCH, "device": "npu:0", "power_w": 310.5, ...}`; every key
+with a number but `t` is a metric of that device.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_POINTS = 240
+_METRICS, _DEVICES = 24, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """metrics: metric -> device -> (seconds from the first line, value), thinned out. seconds: from the first
+    to the last line. notes: what was left out."""
+
+    metrics: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
+    seconds: float
+    notes: tuple[str, ...]
+
+
+def read_telemetry(path: Path) -> Telemetry | None:
+    """None where there is no such file, or nothing in it. Lines that are none are counted, not fatal."""
+    known: dict[tuple[str, str], tuple[array[float], array[float]]] = {}
+    bad = 0
+    for line in _lines(path):
+        record = _record(line)
+        if record is None:
+            bad += 1
+            continue
+        moment, device, values = record
+        for metric, value in values.items():
+            times, found = known.setdefault((metric, device), (array("d"), array("d")))
+            times.append(moment)
+            found.append(value)
+    if not known:
+        return None
+    start = min(min(times) for times, _ in known.values())
+    end = max(max(times) for times, _ in known.values())
+    metrics: dict[str, dict[str, Sequence[tuple[float, float]]]] = {}
+    left_out = 0
+    for (metric, device), (times, values) in sorted(known.items()):
+        if (metric not in metrics and len(metrics) == _METRICS) or len(metrics.get(metric, ())) == _DEVICES:
+            left_out += 1
+            continue
+        points = sorted(zip((t - start for t in times), values, strict=True))
+        metrics.setdefault(metric, {})[device] = _thinned(points)
+    notes = [f"telemetry.jsonl: {bad} lines are no measurements; left out"] if bad else []
+    notes += [f"telemetry.jsonl: {left_out} more series of metrics and devices"] if left_out else []
+    return Telemetry(metrics, end - start, tuple(notes))
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            yield from file
+    except OSError:
+        return
+
+
+def _record(line: bytes) -> tuple[float, str, dict[str, float]] | None:
+    """(time, device, values), or None for a line that is none (the last one may be torn)."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or not _is_number(found.get("t")):
+        return None
+    values = {key: float(value) for key, value in found.items() if key != "t" and _is_number(value)}
+    return float(found["t"]), str(found.get("device", "")) or "all", values
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _thinned(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
+    """The lowest and the highest point of each stretch, so that peaks stay."""
+    if len(points) <= _POINTS:
+        return points
+    kept = []
+    stretch = 2 * len(points) / _POINTS
+    for i in range(_POINTS // 2):
+        part = points[int(i * stretch) : int((i + 1) * stretch)]
+        ends = min(part, key=lambda point: point[1]), max(part, key=lambda point: point[1])
+        kept += sorted(set(ends))
+    return kept
