@@ -26,11 +26,12 @@ from omnieval.media.source import is_archive
 from omnieval.report.build import Report
 from omnieval.report.compare import Comparison, compare_runs, load_side
 from omnieval.report.gate import GateResult, find_gate, judge_run, load_gate
+from omnieval.report.html import report_html
 from omnieval.report.speech import SpeechReport
 from omnieval.report.stored import read_report
 from omnieval.runlog import Run
-from omnieval.runlog.files import replace_json
-from omnieval.runlog.store import GATE_JSON
+from omnieval.runlog.files import replace_file, replace_json
+from omnieval.runlog.store import GATE_JSON, REPORT_HTML
 from omnieval.scored import execute_and_score, score_with
 from omnieval.scoring.spoken import Heard
 from omnieval.settings import SHORT_NAMES, configure, flattened, reconfigure, rule_named
@@ -154,7 +155,8 @@ def score(
     heard: Heard = lambda _done, _total: None,
     **settings: Any,
 ) -> Report | SpeechReport:
-    """Score a run, or the one in a directory, from its files; write scores.jsonl, report.json and report.md.
+    """Score a run, or the one in a directory, from its files; write scores.jsonl, report.json, report.md and
+    report.html.
 
     parser: another rule than the run's own; `official` is the benchmark's. For spoken runs, data is where the
     reference voices lie on this machine when that is not where the run found them, heard is told (done,
@@ -232,7 +234,7 @@ def compare(
 
 
 def gate(run: Path | str, gate: Path | str, *, section: str | None = None) -> GateResult:
-    """Judge a scored run by the lines of a gate, and write the verdicts into its directory as gate.json.
+    """Judge a scored run by the lines of a gate; the verdicts are kept in its gate.json and report.html.
 
     run: a run directory, or a folder of repetitions of one run, whose times are then judged by their medians.
     gate: path of a gate file, or the name of a bundled one. section: whose lines to take, instead of those
@@ -242,4 +244,5 @@ def gate(run: Path | str, gate: Path | str, *, section: str | None = None) -> Ga
     side = load_side(Path(run))
     result = judge_run(side, load_gate(find_gate(gate)), section=section)
     replace_json(side.run.directory / GATE_JSON, TypeAdapter(GateResult).dump_python(result, mode="json"))
+    replace_file(side.run.directory / REPORT_HTML, [report_html(side.run, side.report).encode()])
     return result

@@ -12,6 +12,7 @@ import typer
 
 from omnieval.cache_commands import cache_app
 from omnieval.data_commands import data_app
+from omnieval.html_output import write_html
 from omnieval.verdict_commands import compare, gate
 
 if TYPE_CHECKING:
@@ -295,6 +296,9 @@ def report(
     directory: RunDirectory,
     json_: Annotated[bool, typer.Option("--json", help="Print report.json.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print report.md.")] = False,
+    html: Annotated[
+        str | None, typer.Option("--html", metavar="FILE", help="Write the HTML report; - prints it.")
+    ] = None,
 ) -> None:
     """Show the report of a run as last scored."""
     from omnieval import api
@@ -313,6 +317,10 @@ def report(
         typer.echo("".join(c if c == visible(c) else json.dumps(c)[1:-1] for c in text))
     elif markdown:
         typer.echo(to_markdown(page_of(api.load_report(loaded))), nl=False)
+    elif html is not None:
+        from omnieval.report.html import report_html
+
+        write_html(html, report_html(loaded, api.load_report(loaded)))
     else:
         show(page_of(api.load_report(loaded)), _console())
 
@@ -418,7 +426,7 @@ def _show(
 
     show(page_of(report), console)
     if directory is not None:
-        _print_line(console, f"report: {directory / 'report.md'}")
+        _print_line(console, f"report: {directory / 'report.html'}")
         if report.kind == "speech" and report.recogniser is None and not report.not_measured:
             _print_line(console, f"to hear the sounds: omnieval score {directory}")
     if not ending:

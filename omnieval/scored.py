@@ -19,6 +19,7 @@ from omnieval.media.cache import MediaCache, default_cache_dir
 from omnieval.media.prepare import carried_file
 from omnieval.media.source import archive_of
 from omnieval.report.build import Report, build_report
+from omnieval.report.html import gather, report_html
 from omnieval.report.markdown import to_markdown
 from omnieval.report.pages import page_of
 from omnieval.report.reference import load_references
@@ -28,7 +29,7 @@ from omnieval.report.stored import read_report
 from omnieval.runlog import Run
 from omnieval.runlog.files import replace_file, replace_json
 from omnieval.runlog.schema import to_line
-from omnieval.runlog.store import REPORT_JSON, REPORT_MD, SCORES
+from omnieval.runlog.store import REPORT_HTML, REPORT_JSON, REPORT_MD, SCORES
 from omnieval.scoring.choice import score_choices
 from omnieval.scoring.spoken import Heard, SpokenScores, load_judge, score_spoken, unscored
 from omnieval.settings import reconfigure, rule_named
@@ -97,7 +98,7 @@ def _score_choices(run: Run, parser: str | None) -> Report:
     responses = run.last_responses()
     scores = list(score_choices(run, responses, rule=rule))
     report = build_report(run, scores, responses, load_references(benchmark), parser=rule)
-    keep(run, scores, report)
+    keep(run, scores, report, responses)
     return report
 
 
@@ -124,7 +125,7 @@ def _score_speech(run: Run, config: RunConfig | None, data: Path | str | None, h
             heard=heard,
         )
     report = build_speech_report(run, spoken, responses, load_speech_references(run.config["benchmark"]))
-    keep(run, spoken.scores, report)
+    keep(run, spoken.scores, report, responses)
     return report
 
 
@@ -180,9 +181,13 @@ def _references(run: Run, data: Path | str | None, cache_root: Path) -> Callable
     return here
 
 
-def keep(run: Run, scores: Sequence[Score], report: Report | SpeechReport) -> None:
-    """Write what scoring gave."""
+def keep(
+    run: Run, scores: Sequence[Score], report: Report | SpeechReport, responses: Mapping[str, Response]
+) -> None:
+    """Write what scoring gave. responses: the try that counts, by sample id."""
     kind: Any = type(report)
     replace_file(run.directory / SCORES, (to_line(score) for score in scores))
     replace_json(run.directory / REPORT_JSON, TypeAdapter(kind).dump_python(report, mode="json"))
     replace_file(run.directory / REPORT_MD, [to_markdown(page_of(report)).encode()])
+    evidence = gather(run, scores, responses)
+    replace_file(run.directory / REPORT_HTML, [report_html(run, report, evidence).encode()])

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from omnieval.html_output import folder_of, write_html
+
 Runs = Annotated[
     list[Path],
     typer.Argument(
@@ -27,8 +29,12 @@ def compare(
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON, with every flip in it.")] = False,
+    html: Annotated[
+        str | None, typer.Option("--html", metavar="FILE", help="Write an HTML page; - prints it.")
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Also write compare.json and compare.md into this folder.")
+        Path | None,
+        typer.Option(help="Also write compare.json, compare.md and compare.html into this folder."),
     ] = None,
 ) -> None:
     """Compare runs of one data set: differences with intervals, and which answers flipped.
@@ -43,6 +49,7 @@ def compare(
         comparisons_markdown,
         write_comparisons,
     )
+    from omnieval.report.html import comparisons_html
     from omnieval.report.terminal import show
 
     if len(runs) < 2:
@@ -52,13 +59,16 @@ def compare(
         typer.echo(json.dumps(comparisons_json(comparisons), indent=2))
     elif markdown:
         typer.echo(comparisons_markdown(comparisons), nl=False)
+    elif html is not None:
+        write_html(html, comparisons_html(comparisons, runs, folder=folder_of(html)))
     else:
         from rich.console import Console
 
         for comparison in comparisons:
             show(comparison_page(comparison), Console(soft_wrap=False))
     if out is not None:
-        for path in write_comparisons(out, comparisons):
+        page = comparisons_html(comparisons, runs, folder=out)
+        for path in write_comparisons(out, comparisons, page):
             typer.echo(f"written: {path}", err=True)
     if any(comparison.refused for comparison in comparisons):
         sys.exit(1)
@@ -80,6 +90,9 @@ def gate(
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print gate.json.")] = False,
+    html: Annotated[
+        str | None, typer.Option("--html", metavar="FILE", help="Write an HTML page; - prints it.")
+    ] = None,
 ) -> None:
     """Judge a run by the lines of a gate: pass, fail, or undecided where the interval straddles a line.
 
@@ -98,6 +111,10 @@ def gate(
         typer.echo(json.dumps(TypeAdapter(type(result)).dump_python(result, mode="json"), indent=2))
     elif markdown:
         typer.echo(to_markdown(gate_page(result)), nl=False)
+    elif html is not None:
+        from omnieval.report.html import gate_html
+
+        write_html(html, gate_html(result))
     else:
         from rich.console import Console
 

@@ -40,21 +40,33 @@ def choice_run(
     fingerprint: str = "f",
     timing: Timing | None = None,
     started: str = "2026-12-01T10:00:00",
+    question: str = "?",
+    options: Sequence[str] = OPTIONS,
+    replies: Mapping[int, str] | None = None,
     **config: Any,
 ) -> Run:
     """A scored run whose question i ended as outcomes[i]: a key of REPLIES, a kind of failure, or `not selected`.
 
-    per_video: questions that share a video. Questions belong to the types t0, t1, t2 in turn.
+    per_video: questions that share a video. replies: other texts than REPLIES has, by i. Questions belong to the types t0, t1, t2 in turn.
     """
     planned, responses = [], []
     for i, outcome in enumerate(outcomes):
         name = f"s{i}"
         sample = Sample(
-            name, "daily-omni", "?", OPTIONS, "A", {"type": f"t{i % 3}"}, f"v{i // per_video}", {}, i
+            name,
+            "daily-omni",
+            question,
+            tuple(options),
+            "A",
+            {"type": f"t{i % 3}"},
+            f"v{i // per_video}",
+            {},
+            i,
         )
         planned.append(PlannedSample(sample, selected=outcome != "not selected"))
         if outcome in REPLIES:
-            responses.append(Response(name, text=REPLIES[outcome], timing=timing or Timing(e2e_s=0.2)))
+            text = (replies or {}).get(i, REPLIES[outcome])
+            responses.append(Response(name, text=text, timing=timing or Timing(e2e_s=0.2)))
         elif outcome != "not selected":
             responses.append(Response(name, error=Failure(outcome, f"{outcome} happened")))
     run = _written(
@@ -104,7 +116,7 @@ def speech_run(
         encoder=None if encoder is None else {"name": encoder, "model": "/m/wavlm.pth", "size": size},
     )
     report = build_speech_report(run, judged, run.last_responses(), ())
-    keep(run, scores, report)
+    keep(run, scores, report, run.last_responses())
     return run
 
 

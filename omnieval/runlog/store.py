@@ -6,7 +6,8 @@ samples.jsonl  every row of the data set and whether it is asked; written before
 responses.jsonl one finished try a line; the last line of a sample counts
 events.jsonl   started, resumed, stopped, retried, media notes
 audio/{sample id}.wav  the sound of an answer; that of failed tries lies in audio/failed
-scores.jsonl, report.json, report.md  made anew by scoring; they never need the model
+scores.jsonl, report.json, report.md, report.html  made anew by scoring; they never need the model
+telemetry.jsonl  measurements of the server's machine, where something wrote them
 gate.json      the verdicts of the gate by which the run was last judged
 """
 
@@ -34,7 +35,7 @@ from omnieval.types import JsonDict, Response, Score, SpokenAudio
 FORMAT = 1
 RUN, SAMPLES, RESPONSES = "run.json", "samples.jsonl", "responses.jsonl"
 EVENTS, SCORES, REPORT_JSON, REPORT_MD = "events.jsonl", "scores.jsonl", "report.json", "report.md"
-GATE_JSON = "gate.json"
+REPORT_HTML, GATE_JSON, TELEMETRY = "report.html", "gate.json", "telemetry.jsonl"
 AUDIO = "audio"
 _LOCK = ".lock"
 

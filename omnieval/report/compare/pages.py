@@ -15,6 +15,8 @@ _SHOWN = 15
 # Directory names are too long to head columns.
 _SIDES = ("A", "B")
 _METRICS = {"wer": "WER, official (%)", "lenient_wer": "WER, numbers and spellings made alike (%)"}
+# Lists of samples, by the beginning of their titles.
+LOST, GAINED, WORSE, BETTER = "Right to wrong", "Wrong to right", "More word errors", "Fewer word errors"
 _HOW_CHOICE = (
     "95 % intervals and p-values allow for questions that share a video; p-values of groups are raised after "
     "Holm, over the values of the group."
@@ -82,8 +84,8 @@ def _choice_tables(choice: ChoiceComparison) -> list[Table]:
     for key, values in choice.groups.items():
         rows = [(value, *_accuracy_cells(change)) for value, change in values.items()]
         tables.append(Table(f"By {key}", (key, *columns[1:]), tuple(rows), numeric=(1, 2, 3, 4, 5)))
-    tables.append(_flips("Right to wrong", choice.lost, choice.groups))
-    tables.append(_flips("Wrong to right", choice.gained, choice.groups))
+    tables.append(_flips(LOST, choice.lost, choice.groups))
+    tables.append(_flips(GAINED, choice.gained, choice.groups))
     return tables
 
 
@@ -112,25 +114,31 @@ def _count(items: Sequence[object]) -> str:
 def _speech_tables(speech: SpeechComparison) -> list[Table]:
     columns = ("utterances", *_SIDES, "difference", "95 % interval", "p")
     numeric = (1, 2, 3, 4, 5, 6)
-    rows = [(_label(metric), *_mean_cells(metric, change)) for metric, change in speech.means.items()]
+    rows = [(metric_label(metric), *_mean_cells(metric, change)) for metric, change in speech.means.items()]
     tables = [Table("Speech", ("figure", *columns), tuple(rows), numeric)]
     for key, metrics in speech.groups.items():
         for metric, values in metrics.items():
             rows = [(value, *_mean_cells(metric, change)) for value, change in values.items()]
-            tables.append(Table(f"{_label(metric)} by {key}", (key, *columns), tuple(rows), numeric))
+            tables.append(Table(f"{metric_label(metric)} by {key}", (key, *columns), tuple(rows), numeric))
     worse = [change for change in speech.changed if change.second > change.first]
     better = [change for change in reversed(speech.changed) if change.second < change.first]
-    tables.append(_utterances("More word errors", worse))
-    tables.append(_utterances("Fewer word errors", better))
+    tables.append(_utterances(WORSE, worse))
+    tables.append(_utterances(BETTER, better))
     return tables
 
 
-def _label(metric: str) -> str:
+def metric_label(metric: str) -> str:
+    """What a metric of spoken runs is called."""
     return _METRICS.get(metric, metric)
 
 
+def metric_scale(metric: str) -> tuple[int, int]:
+    """What its values are multiplied by, and the digits after the point."""
+    return (100, 3) if metric in _METRICS else (1, 4)
+
+
 def _mean_cells(metric: str, change: MeanChange) -> tuple[str, str, str, str, str, str]:
-    factor, digits = (100, 3) if metric in _METRICS else (1, 4)
+    factor, digits = metric_scale(metric)
     paired = change.paired
     between = "-"
     if paired.low is not None and paired.high is not None:

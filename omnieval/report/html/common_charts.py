@@ -34,9 +34,7 @@ def accounting_chart(counts: Sequence[Count]) -> Chart:
     return Chart(title, f"{total} rows by what became of them", stacked(title, parts))
 
 
-def latency_charts(
-    figures: Mapping[str, Distribution], values: Mapping[str, Sequence[float]]
-) -> list[Chart]:
+def latency_charts(figures: Mapping[str, Distribution], values: Mapping[str, Sequence[float]]) -> list[Chart]:
     """The distribution of each figure, with the percentiles of its report."""
     return [
         Chart("Latency", LABELS[name], histogram(LABELS[name], values[name], lines=[_median(found)]))

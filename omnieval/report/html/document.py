@@ -15,8 +15,8 @@ from omnieval.report.page import Page, Table
 
 # Cells that say whether a line is met, and how they look.
 _VERDICTS = {"pass": "good", "fail": "bad", "undecided": "doubt"}
-# Fewer columns fit on a phone side by side.
-_WIDE_FROM = 4
+# So many characters stand beside each other on a phone; columns of words may break into lines of so many.
+_PHONE, _LINE = 42, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Article:
     tiles: tuple[Tile, ...] = ()
     charts: tuple[Chart, ...] = ()
     lists: tuple[Folds, ...] = ()
-    before: Markup = Markup("")
+    before: Markup | None = None
 
 
 def to_html(
@@ -83,12 +83,14 @@ def _article(article: Article, prefix: str) -> Markup:
         "header",
         element("p", article.kind, class_="kind"),
         element("h1", title),
-        element("p", element("bdi", f"Measured by {page.measured_by}, run {page.directory}."), class_="about"),
+        element(
+            "p", element("bdi", f"Measured by {page.measured_by}, run {page.directory}."), class_="about"
+        ),
         _settings(settings[1:]),
         article.before,
     )
     links = [
-        element("li", element("a", _stem(title), href=f"#{prefix}{number}"))
+        element("li", element("a", _stem(title).partition(": [")[0], href=f"#{prefix}{number}"))
         for number, (title, _) in enumerate(sections)
     ]
     return element(
@@ -98,8 +100,7 @@ def _article(article: Article, prefix: str) -> Markup:
         *(element("p", warning, class_="warning") for warning in page.warnings),
         element("nav", element("ul", *links), aria_label="Sections") if len(links) > 1 else None,
         *(
-            Markup("\n")
-            + element(
+            element(
                 "section",
                 element("h2", title, id=f"{prefix}{number}-title"),
                 content,
@@ -173,7 +174,7 @@ def _figure(chart: Chart) -> Markup:
 
 def table_markup(table: Table) -> Markup:
     """A table of text; on a phone each row of a wide one becomes a card."""
-    wide = len(table.columns) >= _WIDE_FROM
+    wide = _is_wide(table)
     head = [
         element("th", column, scope="col", role="columnheader", class_="n" if i in table.numeric else None)
         for i, column in enumerate(table.columns)
@@ -189,14 +190,35 @@ def table_markup(table: Table) -> Markup:
         element("tbody", Markup("\n".join(rows)), role="rowgroup"),
         role="table",
     )
+    classes = ["scroll", *(["wide"] if wide else []), *([] if table.numeric else ["words"])]
     return element(
-        "div", built, class_="scroll wide" if wide else "scroll", tabindex=0, role="group",
+        "div", built, class_=" ".join(classes), tabindex=0, role="group",
         aria_label=table.title,
     )  # fmt: skip
 
 
+def _is_wide(table: Table) -> bool:
+    """Whether its columns would not fit on a phone."""
+    needed = 0
+    for position in range(len(table.columns)):
+        longest = max((len(row[position]) for row in table.rows), default=0)
+        needed += 2 + (longest if position in table.numeric else min(longest, _LINE))
+    return needed > _PHONE or (
+        len(table.columns) > 2
+        and any(
+            len(row[position]) > 3 * _LINE
+            for row in table.rows
+            for position in range(len(table.columns))
+            if position not in table.numeric
+        )
+    )
+
+
 def _cell(table: Table, position: int, text: str, wide: bool) -> Markup:
-    classes = [*(["n"] if position in table.numeric else []), *([_VERDICTS[text]] if text in _VERDICTS else [])]
+    classes = [
+        *(["n"] if position in table.numeric else []),
+        *([_VERDICTS[text]] if text in _VERDICTS else []),
+    ]
     if position == 0 and 0 not in table.numeric:
         return element("th", text, scope="row", role="rowheader")
     return element(
@@ -206,12 +228,10 @@ def _cell(table: Table, position: int, text: str, wide: bool) -> Markup:
 
 
 def _folds(found: Folds) -> Markup:
-    return joined(
-        element("p", found.intro) if found.intro else None, *(_fold(fold) for fold in found.folds)
-    )
+    return joined(element("p", found.intro) if found.intro else None, *(_fold(fold) for fold in found.folds))
 
 
 def _fold(fold: Fold) -> Markup:
     told = element("span", element("bdi", fold.told), class_="soft") if fold.told else None
     summary = element("summary", element("bdi", fold.title), escaped(" "), told)
-    return Markup("\n") + element("details", summary, fold.content, id=fold.anchor)
+    return joined("\n", element("details", summary, fold.content, id=fold.anchor))

@@ -1,4 +1,4 @@
-"""What a report's page shows of a run's files beyond report.json: single values for distributions, samples."""
+"""What a page shows of a run's files beyond report.json: single values for distributions, and samples."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ Shown = tuple[PlannedSample, Score, Response | None]
 
 @dataclass(frozen=True)
 class Evidence:
-    """values: by latency figure (`ttft_s`, ...) and by metric of the scores (`wer`, ...). samples: by outcome,
-    at most SHOWN of each; of spoken ones those with the most word errors. counts: how many there are."""
+    """values: by latency figure (`ttft_s`, ...) and by metric of the scores (`wer`, ...). samples: by
+    outcome, at most SHOWN of each; of spoken ones those with the most word errors. counts: how many there
+    are."""
 
     values: Mapping[str, Sequence[float]]
     samples: Mapping[str, Sequence[Shown]]

@@ -1,7 +1,7 @@
 """HTML and SVG built of elements, so that a text can only be text.
 
-Whatever is not `Markup` is escaped where it becomes part of an element. Control characters and those that turn
-the direction of writing are replaced, and lone halves of characters too.
+Whatever is not `Markup` is escaped where it becomes part of an element. Control characters and those that
+turn the direction of writing are replaced, and lone halves of characters too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def escaped(text: str) -> Markup:
     return Markup(html.escape(visible(plain)))
 
 
-def element(name: str, *children: Child, **attributes: Attribute) -> Markup:
+def element(name: str, /, *children: Child, **attributes: Attribute) -> Markup:
     """One element. Children that are None are left out, attributes that are None or False too.
 
     Attribute names are written as in Python: `class_`, `aria_label`, `stroke_width`, `viewBox`.

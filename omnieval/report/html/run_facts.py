@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from omnieval.report.html.document import table_markup
+from omnieval.report.html.parts import Fold, Folds
 from omnieval.report.page import Table
 from omnieval.runlog import Run
 
@@ -19,12 +21,19 @@ _PARTS: Mapping[str, str] = {
 _LONGEST = 300
 
 
-def settings_table(run: Run) -> Table:
+def made_of(run: Run) -> Folds:
+    """Everything that run.json says of how the run was made, to unfold."""
+    tables = (_settings(run), _environment(run))
+    folds = [Fold(table.title, f"{len(table.rows)} entries", table_markup(table)) for table in tables]
+    return Folds("How it was made", "", tuple(folds))
+
+
+def _settings(run: Run) -> Table:
     """The resolved configuration; keys as `--set` takes them."""
     return Table("Settings", ("key", "value"), tuple(_flat(run.config)))
 
 
-def environment_table(run: Run) -> Table:
+def _environment(run: Run) -> Table:
     """Data set, server, versions and the client's machine, as run.json has them."""
     rows = [("started", str(run.info["started"])), ("recipe hash", str(run.info["recipe_hash"]))]
     for part, name in _PARTS.items():

@@ -12,8 +12,8 @@ from omnieval.report.html.common_charts import telemetry_charts
 from omnieval.report.html.document import to_html
 from omnieval.report.html.evidence import Evidence, read_evidence
 from omnieval.report.html.gate_page import gate_charts, gate_tile, is_outdated, stored_gate
-from omnieval.report.html.parts import Tile
-from omnieval.report.html.run_facts import environment_table, settings_table
+from omnieval.report.html.parts import Tile, Tone
+from omnieval.report.html.run_facts import made_of
 from omnieval.report.html.sample_folds import sample_lists
 from omnieval.report.html.speech_charts import speech_charts, speech_tiles
 from omnieval.report.html.telemetry import read_telemetry
@@ -48,13 +48,12 @@ def report_html(run: Run, report: Report | SpeechReport, evidence: Evidence | No
     if telemetry is not None:
         charts += telemetry_charts(telemetry)
         notes += telemetry.notes
-    tables += [settings_table(run), environment_table(run)]
     return to_html(
         replace(page, tables=tuple(tables), notes=tuple(notes)),
         charts,
         kind="Evaluation report",
         tiles=tiles,
-        lists=sample_lists(found),
+        lists=[made_of(run), *sample_lists(found)],
     )
 
 
@@ -64,7 +63,7 @@ def _state(report: Report | SpeechReport) -> list[Tile]:
     share = report.unhealthy
     if share is not None and share.value is not None:
         told = f"{share.correct}/{share.total} replies"
-        tone = "doubt" if share.value > MOST_UNHEALTHY else ""
+        tone: Tone = "doubt" if share.value > MOST_UNHEALTHY else ""
         tiles.append(Tile("Unhealthy", f"{100 * share.value:.1f} %", told, tone))
     failed = sum(row.count for row in report.failures)
     asked = report.asked if isinstance(report, SpeechReport) else report.strict.total

@@ -13,7 +13,7 @@ from omnieval.report.html.parts import Fold, Folds
 from omnieval.scoring.speech import WordErrors, aligned_words
 from omnieval.types import Response, Sample, Score
 
-_LONGEST_TEXT, _LONGEST_OPTION = 3_000, 400
+_LONGEST_REPLY, _LONGEST_QUESTION, _LONGEST_OPTION = 2_400, 1_200, 300
 _TITLES = {
     "wrong": "Wrong answers",
     "unparsed": "Replies without a letter",
@@ -41,7 +41,7 @@ def anchor(sample_id: str) -> str:
     return f"sample-{quote(sample_id, safe='')}"
 
 
-def question(sample: Sample, picked: Mapping[str, str] = {}) -> Markup:  # noqa: B006
+def question(sample: Sample, picked: Mapping[str, str] = {}) -> Markup:
     """A question with its options. picked: letter -> who picked it."""
     options = [
         element(
@@ -54,7 +54,7 @@ def question(sample: Sample, picked: Mapping[str, str] = {}) -> Markup:  # noqa:
         for letter, text in lettered(sample.options).items()
     ]
     return joined(
-        element("p", bounded(sample.question), class_="question"),
+        element("p", bounded(sample.question, _LONGEST_QUESTION), class_="question"),
         element("ol", *options, class_="options") if options else None,
     )
 
@@ -75,7 +75,7 @@ def reply(title: str, response: Response | None) -> Markup:
     return element("div", element("h4", title), told, text, reasoning or None)
 
 
-def bounded(text: str, longest: int = _LONGEST_TEXT) -> str:
+def bounded(text: str, longest: int = _LONGEST_REPLY) -> str:
     """A text of any length, its middle left out."""
     if len(text) <= longest:
         return text

@@ -1,11 +1,11 @@
 """Plain SVG charts, made by pure functions.
 
-Why not a plotting library in the page: SVG prints, scales, follows the page's colours in light and dark, is read
-out by screen readers, needs no script (so that the page's policy can forbid all of them) and a few kilobytes
-instead of megabytes, and a test can read every number of it. Colours are CSS classes (`k0` ... `k7`).
+Why not a plotting library in the page: SVG prints, scales, follows the page's colours in light and dark, is
+read out by screen readers, needs no script (so that the page's policy can forbid all of them) and a few
+kilobytes instead of megabytes, and a test can read its numbers. Colours are CSS classes (`k0` to `k7`).
 
-Every chart is 360 units wide, about the width of a phone, with labels above what they name, so that texts stay
-readable there and charts stand beside each other on wider pages.
+Every chart is 360 units wide, about the width of a phone, with labels above what they name, so that texts
+stay readable there and charts stand beside each other on wider pages.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def paired_bars(title: str, names: tuple[str, str], rows: Sequence[tuple[str, in
     highest = max((max(first, second) for _, first, second in rows), default=0) or 1
     drawn = []
     for number, name in enumerate(names):
-        x = 130 * number
+        x = 130.0 * number
         drawn.append(element("rect", x=x, y=4, width=11, height=11, class_=f"k{number}"))
         drawn.append(element("text", name, x=x + 17, y=14, class_="label"))
     step = WIDTH / max(1, len(rows))
@@ -188,8 +188,12 @@ def over_time(title: str, series: Sequence[Series], *, seconds: float) -> Markup
     low, high, ticks = _axis(values or [0.0], None)
     top, foot, left = 8, 118, 46.0
     drawn = []
+
+    def height(value: float) -> float:
+        return foot - (foot - top) * (value - low) / (high - low)
+
     for tick in ticks:
-        y = foot - (foot - top) * (tick - low) / (high - low)
+        y = height(tick)
         drawn.append(element("line", x1=left, x2=WIDTH, y1=y, y2=y, class_="grid"))
         drawn.append(element("text", _number(tick), x=left - 6, y=y + 4, class_="tick", text_anchor="end"))
     span, label = (seconds, "s") if seconds < 300 else (seconds / 60, "min")
@@ -199,10 +203,11 @@ def over_time(title: str, series: Sequence[Series], *, seconds: float) -> Markup
         drawn.append(element("text", told, x=x, y=foot + 16, class_="tick", text_anchor=anchor))
     for found in series:
         points = " ".join(
-            f"{left + (WIDTH - left) * x / (seconds or 1):.1f},{foot - (foot - top) * (y - low) / (high - low):.1f}"
-            for x, y in found.points
+            f"{left + (WIDTH - left) * x / (seconds or 1):.1f},{height(y):.1f}" for x, y in found.points
         )
-        drawn.append(element("polyline", element("title", found.label), points=points, class_=f"c{found.colour}"))
+        drawn.append(
+            element("polyline", element("title", found.label), points=points, class_=f"c{found.colour}")
+        )
     foot += 24
     for number, found in enumerate(series):
         y = foot + 16 + 20 * number
@@ -227,7 +232,8 @@ def _estimate(row: Estimate, y: float, low: float, high: float) -> list[Markup]:
             element("line", x1=ends[0], x2=ends[1], y1=middle, y2=middle, class_=f"c{row.colour} whisker")
         )
         drawn += [
-            element("line", x1=x, x2=x, y1=middle - 4, y2=middle + 4, class_=f"c{row.colour} cap") for x in ends
+            element("line", x1=x, x2=x, y1=middle - 4, y2=middle + 4, class_=f"c{row.colour} cap")
+            for x in ends
         ]
     if row.value is not None:
         colour = f"c{row.colour} hollow" if row.hollow else f"k{row.colour}"

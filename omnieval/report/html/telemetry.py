@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from omnieval.config import counted
+
 _POINTS = 240
 _METRICS, _DEVICES = 24, 16
 
@@ -47,14 +49,18 @@ def read_telemetry(path: Path) -> Telemetry | None:
     end = max(max(times) for times, _ in known.values())
     metrics: dict[str, dict[str, Sequence[tuple[float, float]]]] = {}
     left_out = 0
-    for (metric, device), (times, values) in sorted(known.items()):
+    for (metric, device), (times, measured) in sorted(known.items()):
         if (metric not in metrics and len(metrics) == _METRICS) or len(metrics.get(metric, ())) == _DEVICES:
             left_out += 1
             continue
-        points = sorted(zip((t - start for t in times), values, strict=True))
+        points = sorted(zip((t - start for t in times), measured, strict=True))
         metrics.setdefault(metric, {})[device] = _thinned(points)
-    notes = [f"telemetry.jsonl: {bad} lines are no measurements; left out"] if bad else []
-    notes += [f"telemetry.jsonl: {left_out} more series of metrics and devices"] if left_out else []
+    notes = (
+        [f"telemetry.jsonl: {counted(bad, 'line is', 'lines are')} no measurement; left out"] if bad else []
+    )
+    notes += (
+        [f"telemetry.jsonl: {left_out} more series of metrics and devices are not drawn"] if left_out else []
+    )
     return Telemetry(metrics, end - start, tuple(notes))
 
 
