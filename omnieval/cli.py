@@ -94,7 +94,10 @@ def run(
     sample_id: SampleIds = None,
     filter_: Filters = None,
     shuffle_seed: ShuffleSeed = None,
-    concurrency: Annotated[int | None, typer.Option(min=1, help="Requests in flight.")] = None,
+    concurrency: Annotated[
+        str | None,
+        typer.Option(metavar="N|auto", help="Requests in flight; auto finds as many as the server uses."),
+    ] = None,
     request_rate: Annotated[
         float | None, typer.Option(help="Requests a second at random intervals, for figures under load.")
     ] = None,

@@ -18,11 +18,23 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 
 from omnieval.errors import ConfigError
 
 M = TypeVar("M", bound=BaseModel)
+
+# Beyond this `concurrency: auto` does not look.
+_MOST_IN_FLIGHT = 256
 
 
 class Strict(BaseModel):
@@ -156,9 +168,10 @@ class RunConfig(Strict):
 
     preflight: a deployment is asked a few telling questions before a run of many samples (auto), before every
     run, or never. stream: ask for the answer in pieces as it is made. warmup: requests sent, and kept apart,
-    before the first that counts. replicas: base URLs of further servers of the same model. request_rate:
-    requests a second, at random intervals, up to `concurrency` in flight; null sends them as fast as there is
-    room. recordings: folder of `{id}.wav` files for the backend `recorded`.
+    before the first that counts. replicas: base URLs of further servers of the same model. concurrency:
+    requests in flight; auto finds as many as the server makes use of. request_rate: requests a second, at
+    random intervals, up to `concurrency` in flight; null sends them as fast as there is room. recordings:
+    folder of `{id}.wav` files for the backend `recorded`.
     """
 
     recipe: str
@@ -185,7 +198,7 @@ class RunConfig(Strict):
     runs_dir: Path = Path("runs")
     cache_dir: Path | None = None
     cache_limit_gb: float | None = Field(None, gt=0)
-    concurrency: int = Field(8, ge=1)
+    concurrency: int | Literal["auto"] = 8
     request_rate: float | None = Field(None, gt=0)
     preflight: Literal["auto", "always", "never"] = "auto"
     prepare: PrepareConfig = PrepareConfig()
@@ -194,6 +207,27 @@ class RunConfig(Strict):
     transport: TransportConfig = TransportConfig()
 
     task: SerializeAsAny[Strict]
+
+    @field_validator("concurrency", mode="wrap")
+    @classmethod
+    def _some(cls, value: Any, parsed: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            found = parsed(value)
+        except ValidationError:
+            found = 0
+        if found != "auto" and found < 1:
+            raise ValueError("expected a whole number from 1 up, or auto")
+        return found
+
+    @field_validator("request_rate")
+    @classmethod
+    def _one_that_leads(cls, value: float | None, info: ValidationInfo) -> float | None:
+        if value is not None and info.data.get("concurrency") == "auto":
+            raise ValueError(
+                "concurrency auto looks for the load that the server bears, and a rate sets the load: give a "
+                "number for --concurrency, or no rate"
+            )
+        return value
 
     @field_validator("replicas")
     @classmethod
@@ -231,6 +265,11 @@ class RunConfig(Strict):
         """Hash over `measured`, so that two runs with equal hashes asked the same in the same way."""
         text = json.dumps(self.measured(), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def most_in_flight(concurrency: int | Literal["auto"]) -> int:
+    """The most requests that such a configuration ever has in flight."""
+    return _MOST_IN_FLIGHT if concurrency == "auto" else concurrency
 
 
 def _plain_http_url(value: str) -> str:

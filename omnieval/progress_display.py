@@ -30,7 +30,7 @@ def describe(progress: Progress) -> str:
     accuracy = "-" if progress.accuracy is None else f"{100 * progress.accuracy:.1f} %"
     words = [
         f"prepared {progress.prepared}",
-        f"in flight {progress.in_flight}",
+        f"in flight {progress.in_flight}{_of_limit(progress)}",
         f"done {progress.done}/{progress.total}",
         f"failed {progress.failed}",
     ]
@@ -46,6 +46,12 @@ def describe(progress: Progress) -> str:
         minutes, seconds = divmod(round(progress.seconds_left), 60)
         words.append(f"left {minutes}:{seconds:02d}")
     return "  ".join(words)
+
+
+def _of_limit(progress: Progress) -> str:
+    if progress.limit is None:
+        return ""
+    return f" of {progress.limit}" + ("" if progress.settled else ", looking for the best number")
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from omnieval.backends import faults
 from omnieval.backends.base import BackendContext
 from omnieval.backends.body import Body, encoded
 from omnieval.backends.failed import FailedTry
-from omnieval.config import RunConfig, suggest
+from omnieval.config import RunConfig, most_in_flight, suggest
 from omnieval.errors import BackendError, ConfigError
 from omnieval.types import Failure, JsonDict, MediaPart, MediaUrl, Request, ServerFacts
 
@@ -55,7 +55,7 @@ class ModelServer:
         self._base_url = config.base_url
         self._media_url: MediaUrl = context.media_url
         self._encoding = asyncio.Semaphore(_ENCODED_AT_ONCE)
-        limit = config.concurrency + 4
+        limit = most_in_flight(config.concurrency) + 4
         self._client = httpx.AsyncClient(
             timeout=httpx.Timeout(None, connect=self.timeouts.connect_s),
             limits=httpx.Limits(max_connections=limit, max_keepalive_connections=limit),

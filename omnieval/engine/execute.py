@@ -9,7 +9,7 @@ from pathlib import Path
 from omnieval.benchmarks.base import Benchmark, Dataset, select
 from omnieval.benchmarks.option_order import arrange
 from omnieval.benchmarks.registry import BENCHMARKS
-from omnieval.config import RunConfig
+from omnieval.config import RunConfig, most_in_flight
 from omnieval.engine.arrivals import Arrivals
 from omnieval.engine.begin import begin_or_continue
 from omnieval.engine.deployment import deployment
@@ -182,7 +182,7 @@ async def _ask(
     workers = MediaWorkers.of(config, cache)
     runner = Runner(
         backend,
-        Preparer(benchmark, workers.prepare, ahead=workers.count + config.concurrency),
+        Preparer(benchmark, workers.prepare, ahead=workers.count + most_in_flight(config.concurrency)),
         writer,
         score=_scorer(config, benchmark),
         retry=config.retry,

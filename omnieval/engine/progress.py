@@ -15,7 +15,8 @@ class Progress:
 
     total: samples this call has to do. prepared: media ready (or failed to become so). in_flight:
     requests out. done: samples finished, of which failed and answered; of these scored and correct. retries:
-    tries again. server_gone: all wait for the server to come back.
+    tries again. server_gone: all wait for the server to come back. limit: requests that may be out, where the
+    run itself looks for that number, and settled whether it has found it.
     """
 
     total: int
@@ -28,6 +29,8 @@ class Progress:
     correct: int = 0
     retries: int = 0
     server_gone: bool = False
+    limit: int | None = None
+    settled: bool = False
     stopping: bool = False
     started: float = field(default_factory=monotonic)
 

@@ -6,12 +6,15 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from time import monotonic
 from typing import Literal
 
 from omnieval.backends.retry import wait_seconds
 from omnieval.config import RetryConfig
 from omnieval.engine.arrivals import Arrivals
+from omnieval.engine.knee import Knee
 from omnieval.engine.outage import Outage
+from omnieval.engine.places import Places
 from omnieval.engine.prepare import Prepared, Preparer
 from omnieval.engine.progress import Listener, Progress
 from omnieval.runlog import RunWriter
@@ -38,7 +41,7 @@ class RunEnd:
 
 
 class Runner:
-    """Asks a backend the samples of one run, `concurrency` at a time.
+    """Asks a backend the samples of one run, `concurrency` at a time, or as many as it finds useful (auto).
 
     score: how a finished sample counts, for the running accuracy. arrivals: when requests set out. grace_s:
     how long requests in flight may go on after `stop`.
@@ -52,7 +55,7 @@ class Runner:
         *,
         score: Callable[[Sample, Response], Score],
         retry: RetryConfig,
-        concurrency: int,
+        concurrency: int | Literal["auto"],
         arrivals: Arrivals | None = None,
         listener: Listener = lambda _: None,
         grace_s: float = 20.0,
@@ -62,7 +65,7 @@ class Runner:
         self._writer = writer
         self._score = score
         self._retry = retry
-        self._concurrency = min(concurrency, backend.capabilities.max_concurrency or concurrency)
+        self._places = Places(concurrency, backend.capabilities.max_concurrency, self._note_limit)
         self._arrivals = arrivals or Arrivals(None)
         self._listener = listener
         self._grace_s = grace_s
@@ -108,9 +111,10 @@ class Runner:
         """Ask the samples, in order. Raises StorageError when the run or the cache cannot be written."""
         self._progress = Progress(total=len(samples))
         self._listener(self._progress)
+        self._places.tell_search()
         queue: asyncio.Queue[Prepared | None] = asyncio.Queue(maxsize=1)
         tasks = [asyncio.create_task(self._produce(samples, queue))]
-        tasks += [asyncio.create_task(self._consume(queue)) for _ in range(self._concurrency)]
+        tasks += [asyncio.create_task(self._consume(queue)) for _ in range(self._places.most)]
         reaper = asyncio.create_task(self._reap(tasks))
         try:
             await asyncio.gather(*tasks)
@@ -119,6 +123,7 @@ class Runner:
                 raise
         finally:
             await _end([reaper, *tasks])
+        self._places.tell_search()
         if self._refused is not None:
             return RunEnd("refused", self._refused)
         return RunEnd("finished" if self._progress.done == len(samples) else "interrupted")
@@ -138,27 +143,31 @@ class Runner:
                     self._progress.prepared += 1
                     self._listener(self._progress)
                     await self._arrivals.next()
+                    await self._places.take()
                     await queue.put(prepared)
         except asyncio.CancelledError:
             if not self._stop.is_set():
                 raise
             while not queue.empty():
                 queue.get_nowait()
-        for _ in range(self._concurrency):
+        for _ in range(self._places.most):
             await queue.put(None)
 
     async def _consume(self, queue: asyncio.Queue[Prepared | None]) -> None:
         while (prepared := await queue.get()) is not None:
-            if self._stop.is_set():
-                continue
-            if prepared.notes:
-                self._writer.add_event("media", sample_id=prepared.sample.id, notes=prepared.notes)
-            response = await self._answer(prepared)
-            if response is not None:
-                score = self._score(prepared.sample, response)
-                self._progress.count(score)
-                self._listener(self._progress)
-                self._watch_for_refusal(response.error or _no_answer(score))
+            if not self._stop.is_set():
+                await self._ask(prepared)
+            self._places.give_back()
+
+    async def _ask(self, prepared: Prepared) -> None:
+        if prepared.notes:
+            self._writer.add_event("media", sample_id=prepared.sample.id, notes=prepared.notes)
+        response = await self._answer(prepared)
+        if response is not None:
+            score = self._score(prepared.sample, response)
+            self._progress.count(score)
+            self._listener(self._progress)
+            self._watch_for_refusal(response.error or _no_answer(score))
 
     async def _answer(self, prepared: Prepared) -> Response | None:
         """The sample's last try, recorded; None when the run was stopped before it could be one."""
@@ -176,7 +185,9 @@ class Runner:
     async def _try_until_final(self, request: Request) -> Response | None:
         attempt = 1
         while True:
+            began = monotonic()
             response = replace(await self._generate(request), attempt=attempt)
+            self._places.saw(response, monotonic() - began, in_flight=self._progress.in_flight)
             self._writer.add_response(response)
             if response.error is None:
                 return response
@@ -228,6 +239,13 @@ class Runner:
     def _note_outage(self, what: str, seconds: float) -> None:
         self._writer.add_event(f"server_{what}", seconds=round(seconds, 1))
         self._progress.server_gone = what == "gone"
+        self._listener(self._progress)
+        if what == "back":
+            self._places.server_is_back()
+
+    def _note_limit(self, knee: Knee) -> None:
+        self._writer.add_event("concurrency", limit=knee.limit, settled=knee.settled, why=knee.why)
+        self._progress.limit, self._progress.settled = knee.limit, knee.settled
         self._listener(self._progress)
 
 

@@ -147,7 +147,10 @@ def notes(run: Run, responses: Mapping[str, Response], scores: Sequence[Score]) 
         holds = counted(strangers, "sample", "samples")
         lines.append(f"responses.jsonl holds {holds} that this run does not have; ignored")
     mended: dict[str, set[str]] = defaultdict(set)
+    chosen: Mapping[str, Any] | None = None
     for event in run.events():
+        if event.get("event") == "concurrency":
+            chosen = event
         if event.get("event") == "media":
             told = event.get("notes")
             for note in told if isinstance(told, list) else ():
@@ -155,6 +158,16 @@ def notes(run: Run, responses: Mapping[str, Response], scores: Sequence[Score]) 
     for response in responses.values():
         for note in response.notes:
             mended[note].add(response.sample_id)
+    if chosen is not None:
+        lines.append(_of_concurrency(chosen))
     for note, samples in mended.items():
         lines.append(f"{note} ({counted(len(samples), 'sample', 'samples')}, for example {min(samples)})")
     return tuple(lines)
+
+
+def _of_concurrency(event: Mapping[str, Any]) -> str:
+    """What `concurrency: auto` chose, last, and why."""
+    limit, why = event.get("limit"), event.get("why")
+    if event.get("settled"):
+        return f"concurrency auto chose {limit}: {why}"
+    return f"concurrency auto was still looking when the run ended, with {limit} in flight ({why})"
