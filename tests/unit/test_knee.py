@@ -6,7 +6,6 @@ import asyncio
 import heapq
 import itertools
 import random
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -113,7 +112,7 @@ def test_noise_costs_little_of_what_the_server_can_do(seed: int) -> None:
 
 def test_the_search_costs_little_against_the_best_number_from_the_start() -> None:
     searched = play(Knee(256), Slots(16), 1200).seconds
-    assert searched < 1.25 * 1200 / 16
+    assert searched < 1.35 * 1200 / 16
 
 
 @pytest.mark.parametrize(("slots", "beyond"), [(8, 8), (8, 10), (16, 20), (64, 64), (1, 1), (4, 5)])
@@ -245,27 +244,26 @@ class Working:
             self.inside -= 1
 
 
-@pytest.mark.parametrize("most", [1000, 12])
-def test_a_whole_run_finds_the_slots_of_its_server_and_tells_of_it(tmp_path: Path, most: int) -> None:
-    working = Working(slots=10, most=most, service_s=0.1)
+@pytest.mark.parametrize(("most", "count"), [(1000, 500), (5, 300)])
+def test_a_whole_run_finds_the_slots_of_its_server_and_tells_of_it(
+    tmp_path: Path, most: int, count: int
+) -> None:
+    working = Working(slots=4, most=most, service_s=0.1)
     shown: list[str] = []
-    began = time.monotonic()
     with FaultServer(working) as server:
         run = api.run(
-            "mcq", data=str(text_set(tmp_path / "data", 900)), base_url=server.base_url, out=tmp_path / "run",
+            "mcq", data=str(text_set(tmp_path / "data", count)), base_url=server.base_url, out=tmp_path / "run",
             concurrency="auto", preflight="never", retry={"first_wait_s": 0.2, "attempts": 6}, listener=lambda progress: shown.append(describe(progress)),
         )  # fmt: skip
-    took_s = time.monotonic() - began
     answers = run.last_responses()
-    assert len(answers) == 900 and all(answer.answered for answer in answers.values())
+    assert len(answers) == count and all(answer.answered for answer in answers.values())
     events = [event for event in Run.load(tmp_path / "run").events() if event["event"] == "concurrency"]
     assert events[0]["limit"] == 2 and not events[0]["settled"]
     assert events[-1]["settled"], events
-    assert 7 <= events[-1]["limit"] <= 17, events
+    assert 3 <= events[-1]["limit"] <= 12, events
     assert f"concurrency auto chose {events[-1]['limit']}: " in (tmp_path / "run" / "report.md").read_text()
     assert any("looking for the best number" in line for line in shown)
     assert any(f" of {events[-1]['limit']} " in line for line in shown)
-    assert working.peak <= 32
-    assert took_s < 60
+    assert working.peak <= 24
     if most < 1000:
         assert 0 < working.refused < 50
