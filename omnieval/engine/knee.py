@@ -17,12 +17,12 @@ class Knee:
     """Follows the answers of a run and says how many requests may be in flight.
 
     The limit doubles as long as that brings more answers a second, is halved where requests are refused or
-    time out, and then closes in between the two to within a quarter. Answers a second are requests in flight by
-    the time that one takes (Little's law), which bursts of answers do not disturb. A step is measured over at
-    least 24 answers and two rounds of them, after those of the limit before have ended, and one that brings
-    nothing is measured three times as long before it is believed. Later refusals begin the search below them
-    anew. What is chosen brings four fifths of the most that the server can do, or more, at no more than 1.7
-    times the requests that fill its slots where it has such.
+    time out, and then closes in between the two to within a quarter. Answers a second are requests in flight
+    by the time that one takes (Little's law), which bursts of answers do not disturb. A step is measured over
+    at least 24 answers and two rounds of them, after those of the limit before have ended, and one that
+    brings nothing is measured three times as long before it is believed. Later refusals begin the search
+    below them anew. What is chosen brings three quarters of the most that the server can do, or more, at no
+    more than 1.7 times the requests that fill its slots where it has such.
 
     most: the largest limit. limit: for now. settled: whether the search is over. why: the last decision, in
     words. It has no clock, so that equal answers make equal choices.
