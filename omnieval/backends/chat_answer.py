@@ -18,6 +18,16 @@ from omnieval.types import Failure, Response, Timing, Usage
 
 _DIED = "the server died or was stopped while it answered; look at its log"
 
+# Finish reasons of answers that are none: (kind, retryable, what happened, next step).
+_NOT_FINISHED = {
+    "content_filter": (
+        "sample", False, "the server's content filter cut the answer",
+        "the server's content filter refused this sample; it counts as failed",
+    ),
+    "abort": ("server", True, "the server gave the answer up", _DIED),
+    "error": ("server", True, "the server failed while it answered", _DIED),
+}  # fmt: skip
+
 _UNASKED = ("the server sends sound that nobody asked for",)
 
 
@@ -113,6 +123,10 @@ class ChatAnswer:
 
     def problem(self) -> Failure | None:
         """Why the answer is not complete, or None when it is."""
+        for reason in self._reasons:
+            if reason in _NOT_FINISHED:
+                kind, retryable, message, hint = _NOT_FINISHED[reason]
+                return Failure(kind, f"{message} (finish reason {reason})", retryable=retryable, hint=hint)
         if self.finished:
             return self._spoken.problem() if self._spoken else None
         message = "the answer ended without a finish reason, so it is cut short"

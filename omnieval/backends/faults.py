@@ -7,14 +7,20 @@ vLLM answers 500 to a media path that it may not read, which no retry heals.
 from __future__ import annotations
 
 import json
+import math
 import re
+import ssl
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from omnieval.types import Failure
 
 _SHOWN_CHARACTERS = 400
+# Ends of a TLS connection that say nothing of TLS: the other side went away, or is waited for.
+_CUT_SHORT = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,11 @@ _MEANINGS = (
         r"|invalid or corrupted (audio|image|video)",
         "sample",
         "the server cannot decode this sample's media; look at the files",
+    ),
+    _meaning(
+        r"moderation|content (filter|policy|management)|safety (system|filter)",
+        "sample",
+        "the server's content filter refused this sample; it counts as failed",
     ),
     _meaning(
         r"resource_exhausted|too many requests|overloaded|queue is full",
@@ -180,12 +191,39 @@ def _by_status(status: int | None) -> tuple[str, str | None, bool]:
         return "server", "look at the server's log", True
     if 300 <= status < 400:
         return "configuration", "the address redirects; give the final one with --base-url", False
-    return "sample", None, False
+    return "sample", "the server takes this request for a wrong one; look at the sample and at its log", False
+
+
+def tls_trouble(error: BaseException) -> Failure | None:
+    """The Failure for an error of a TLS handshake, or None for any other. Retries heal none of them."""
+    cause: BaseException | None = error
+    seen: set[int] = set()
+    while cause is not None and not isinstance(cause, ssl.SSLError) and id(cause) not in seen:
+        seen.add(id(cause))
+        cause = cause.__cause__ or cause.__context__
+    if not isinstance(cause, ssl.SSLError) or isinstance(cause, _CUT_SHORT):
+        return None
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        hint = (
+            "name the file with its authority's certificate in the environment variable SSL_CERT_FILE, or "
+            "give the host name that the certificate is for"
+        )
+        return Failure(
+            "configuration", f"the server's certificate is not accepted: {cause.verify_message}", hint=hint
+        )
+    hint = "does this port speak TLS at all? A --base-url with http:// asks without"
+    return Failure("configuration", f"no TLS connection: {cause.reason or cause}", hint=hint)
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """Retry-After in seconds; the date form, which model servers do not send, is left out."""
-    try:
-        return max(0.0, float(retry_after)) if retry_after is not None else None
-    except ValueError:
+    """Retry-After, as seconds or as an HTTP date, in seconds from now; None where it says neither."""
+    if retry_after is None:
         return None
+    try:
+        seconds = float(retry_after)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(retry_after).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError, OSError):
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None

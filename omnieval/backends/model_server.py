@@ -26,6 +26,8 @@ _MOST_BYTES = 512 * 2**20
 # Reading and encoding media for more requests at once would only fill memory.
 _ENCODED_AT_ONCE = 2
 
+_UP = "is the server up, and the address right?"
+
 UNFRAMED = (
     "the server does not mark the end of its answers, so that a cut one cannot be told from a whole one"
 )
@@ -60,6 +62,7 @@ class ModelServer:
             timeout=httpx.Timeout(None, connect=self.timeouts.connect_s),
             limits=httpx.Limits(max_connections=limit, max_keepalive_connections=limit),
             headers={"Authorization": f"Bearer {self._secret}"} if self._secret else {},
+            verify=httpx.create_ssl_context(),  # SSL_CERT_FILE counts for this machine too
             trust_env=not is_local(self._base_url),  # a proxy of the environment cannot reach this machine
         )
 
@@ -219,9 +222,7 @@ class ModelServer:
             response = await self._client.get(url, timeout=_CHECK_S)
         except httpx.HTTPError as error:
             failure = _broken(error, began=False)
-            raise BackendError(
-                f"{url}: {failure.message}; is the server up, and the address right?"
-            ) from error
+            raise BackendError(f"{url}: {failure.message}; {failure.hint}") from error
         if response.status_code != 200:
             message = faults.message_of(response.content)
             failure = faults.classify(response.status_code, message, secret=self._secret)
@@ -271,15 +272,22 @@ async def _within(step: Any, limit_s: float, failure: Failure) -> Any:
 
 
 def _broken(error: httpx.HTTPError, *, began: bool) -> Failure:
-    """A transport error: nothing answers, or the answer broke off."""
+    """A transport error: nothing answers, what answers is no such server, or the answer broke off."""
     import httpx
 
     reason = str(error) or type(error).__name__
+    tls = faults.tls_trouble(error)
+    if tls is not None:
+        return tls
     if isinstance(error, httpx.DecodingError):
-        return Failure("protocol", f"the answer cannot be decompressed: {reason}", retryable=True)
+        hint = "a proxy on the way damages answers; look at its compression"
+        return Failure("protocol", f"the answer cannot be decompressed: {reason}", retryable=True, hint=hint)
     if isinstance(error, httpx.ConnectTimeout):
-        return Failure("timeout", "no connection in time", retryable=True, hint="is the server up?")
+        return Failure("timeout", "no connection in time", retryable=True, hint=_UP)
     if began:
         hint = "the server died or a proxy cut the connection; look at their logs"
         return Failure("server", f"the answer broke off: {reason}", retryable=True, hint=hint)
-    return Failure("connection", f"no connection: {reason}", retryable=True, hint="is the server up?")
+    if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in reason:
+        hint = "no HTTP server answers there; check --base-url, its port, and http:// against https://"
+        return Failure("protocol", f"the answer is not HTTP: {reason}", hint=hint)
+    return Failure("connection", f"no connection: {reason}", retryable=True, hint=_UP)

@@ -131,7 +131,8 @@ class OpenAIChat:
                 else:
                     data = await self._server.first(anext(events, None))
             except EventTooLargeError as error:
-                raise FailedTry(Failure("protocol", str(error))) from error
+                hint = "something else than a model server answers there; check --base-url and proxies"
+                raise FailedTry(Failure("protocol", str(error), hint=hint)) from error
             except TimeoutError:
                 return
             if data is None:
@@ -166,7 +167,8 @@ class OpenAIChat:
             if answer.finished:
                 return None
             message = f"expected a JSON object in the answer, found: {faults.shorten(data)}"
-            raise FailedTry(Failure("protocol", message, retryable=True))
+            hint = "the server or a proxy sent a damaged answer; look at their logs"
+            raise FailedTry(Failure("protocol", message, retryable=True, hint=hint))
         if chunk.get("error") and (answer.wants_sound or not answer.finished):
             raise self._server.refused(chunk["error"])
         return dict(chunk)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
+from email.utils import formatdate
 
 import pytest
 
 from omnieval.backends.faults import classify, message_of
+from omnieval.backends.retry import wait_seconds
+from omnieval.config import RetryConfig
 from omnieval.types import FAILURE_KINDS
 
 
@@ -40,17 +44,19 @@ from omnieval.types import FAILURE_KINDS
         (502, "Bad Gateway", "server", True, "log"),
         (None, "EngineCore died", "server", True, "engine"),
         (None, "something", "server", True, "log"),
-        (400, "prompt was blocked by moderation", "sample", False, None),
+        (400, "prompt was blocked by moderation", "sample", False, "content filter"),
+        (400, "Your request triggered the content policy", "sample", False, "content filter"),
+        (422, "odd", "sample", False, "server takes this request for a wrong one"),
         (307, "", "configuration", False, "--base-url"),
     ],
 )  # fmt: skip
 def test_each_message_has_its_kind_and_next_step(
-    status: int | None, message: str, kind: str, retryable: bool, hint: str | None
+    status: int | None, message: str, kind: str, retryable: bool, hint: str
 ) -> None:
     failure = classify(status, message)
     assert (failure.kind, failure.retryable, failure.status) == (kind, retryable, status)
     assert failure.kind in FAILURE_KINDS
-    assert (hint in (failure.hint or "")) if hint else failure.hint is None
+    assert hint in (failure.hint or "")
     assert message in failure.message
 
 
@@ -84,7 +90,21 @@ def test_long_messages_keep_their_start_and_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "seconds"), [("7", 7.0), ("0.5", 0.5), ("-3", 0.0), ("soon", None), (None, None)]
-)
+    ("header", "seconds"),
+    [
+        ("7", 7.0), ("0.5", 0.5), ("-3", 0.0), ("soon", None), (None, None), ("", None), ("inf", None),
+        ("nan", None), ("1e400", None), ("1e9", 1e9), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("Wed, 32 Oct 2015 07:28:00 GMT", None), ("Mon, 01 Jan 99999 00:00:00 GMT", None),
+    ],
+)  # fmt: skip
 def test_retry_after_is_read_in_seconds(header: str | None, seconds: float | None) -> None:
     assert classify(429, "busy", retry_after=header).retry_after_s == seconds
+
+
+def test_retry_after_may_be_a_date_and_is_kept_up_to_the_cap() -> None:
+    failure = classify(503, "busy", retry_after=formatdate(time.time() + 40, usegmt=True))
+    assert failure.retry_after_s is not None
+    assert 37 < failure.retry_after_s <= 40
+    assert wait_seconds(RetryConfig(max_wait_s=5), 1, failure) == 5
+    absurd = classify(503, "busy", retry_after="1e9")
+    assert wait_seconds(RetryConfig(), 1, absurd) == 60

@@ -6,6 +6,7 @@ passes in the run.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -13,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from omnieval.backends.base import ShowsTokens
+from omnieval.backends.retry import wait_seconds
 from omnieval.config import RunConfig
 from omnieval.engine.preflight.finding import Finding
 from omnieval.engine.preflight.order import MARKS, order_kept
@@ -139,7 +141,7 @@ class Probes:
             return [Finding(name, "unknown", "no sample of the run could be prepared")]
         speaks = "audio" in request.modalities
         tokens = request.generation.max_tokens if speaks else 1
-        response = await self._backend.generate(
+        response = await self._generate(
             replace(request, generation=replace(request.generation, max_tokens=tokens))
         )
         if response.error is not None:
@@ -274,9 +276,21 @@ class Probes:
     async def _ask(
         self, parts: Sequence[Part], *, max_tokens: int = 1, extra: Mapping[str, object] | None = None
     ) -> Response:
-        response = await self._backend.generate(self._request(parts, max_tokens=max_tokens, extra=extra))
+        response = await self._generate(self._request(parts, max_tokens=max_tokens, extra=extra))
         self._unasked_sound |= any("nobody asked for" in note for note in response.notes)
         return response
+
+    async def _generate(self, request: Request) -> Response:
+        """Tried again as a run tries again: a hiccup says nothing of a deployment."""
+        attempt = 1
+        while True:
+            response = await self._backend.generate(request)
+            error = response.error
+            wait_s = None if error is None else wait_seconds(self._config.retry, attempt, error)
+            if wait_s is None:
+                return response
+            await asyncio.sleep(wait_s)
+            attempt += 1
 
 
 def _media_of(request: Request | None) -> list[MediaPart]:
