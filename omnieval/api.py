@@ -244,5 +244,7 @@ def gate(run: Path | str, gate: Path | str, *, section: str | None = None) -> Ga
     side = load_side(Path(run))
     result = judge_run(side, load_gate(find_gate(gate)), section=section)
     replace_json(side.run.directory / GATE_JSON, TypeAdapter(GateResult).dump_python(result, mode="json"))
-    replace_file(side.run.directory / REPORT_HTML, [report_html(side.run, side.report).encode()])
+    page = side.run.directory / REPORT_HTML
+    if page.is_file():
+        replace_file(page, [report_html(side.run, side.report).encode()])
     return result

@@ -77,7 +77,7 @@ def write_choice_run(folder: Path, seed: int) -> None:
 def measured(name: str, *arguments: str) -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
-    subprocess.run([sys.executable, "-c", PEAK, "compare", *arguments], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-c", PEAK, *arguments], check=True, stdout=subprocess.DEVNULL)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
     print(f"{name}: {time.perf_counter() - began:.1f} s, {cpu_s:.1f} s of CPU")
@@ -104,9 +104,9 @@ def main() -> None:
             found = [{"wer": float(w), "sim[wavlm-sv]": 0.7} for w in random.gamma(1, 0.02, COUNT)]
             speech_run(folder / f"speech-{run}", found, per_speaker=2)
         pair = (str(folder / "a"), str(folder / "b"))
-        measured("100 000 questions, 3 groups", *pair, "--out", str(folder / "out"))
-        measured("the same, read by another parser", *pair, "--parser", "careful")
-        measured("100 000 utterances", str(folder / "speech-a"), str(folder / "speech-b"))
+        measured("100 000 questions, 3 groups", "compare", *pair, "--out", str(folder / "out"))
+        measured("the same, read by another parser", "compare", *pair, "--parser", "careful")
+        measured("100 000 utterances", "compare", str(folder / "speech-a"), str(folder / "speech-b"))
 
 
 if __name__ == "__main__":

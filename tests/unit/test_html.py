@@ -80,6 +80,18 @@ def test_golden_of_a_comparison(tmp_path: Path) -> None:
     assert 'href="./a/report.html"' not in comparisons_html(api.compare(*places), places, folder=tmp_path)
 
 
+def test_a_sample_that_flips_in_two_comparisons_has_two_anchors(tmp_path: Path) -> None:
+    runs = [
+        choice_run(tmp_path / name, outcomes)
+        for name, outcomes in (("a", ["correct"] * 4), ("b", ["wrong"] * 4), ("c", ["wrong"] * 4))
+    ]
+    places = [run.directory for run in runs]
+    page = comparisons_html(api.compare(*places), places, folder=tmp_path)
+    ids = [found.get("id") for found in parsed(page).iter() if found.get("id")]
+    assert len(ids) == len(set(ids))
+    assert {"sample-s0", "p1-sample-s0"} <= set(ids)
+
+
 @pytest.mark.parametrize("kind", ["choice", "speech", "unheard", "nothing answered"])
 def test_every_kind_of_run_has_a_well_formed_report_beside_the_others(tmp_path: Path, kind: str) -> None:
     if kind == "choice":

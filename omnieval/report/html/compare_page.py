@@ -53,7 +53,7 @@ def _article(comparison: Comparison, first: Run, second: Run, folder: Path) -> A
         tiles, charts, lists = [], [], []
     return Article(
         replace(page, tables=tuple(tables)), "Comparison", tuple(tiles), tuple(charts), tuple(lists),
-        _links(first, second, folder),
+        before=_links(first, second, folder),
     )  # fmt: skip
 
 

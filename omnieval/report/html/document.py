@@ -15,20 +15,23 @@ from omnieval.report.page import Page, Table
 
 # Cells that say whether a line is met, and how they look.
 _VERDICTS = {"pass": "good", "fail": "bad", "undecided": "doubt"}
+# The prefix of the names of the first page's parts.
+_FIRST = "p0-"
 # So many characters stand beside each other on a phone; columns of words may break into lines of so many.
 _PHONE, _LINE = 42, 12
 
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """A page with what is drawn and unfolded beside its tables. kind: what sort of report it is. before:
-    links or lines under the headline."""
+    """A page with what is drawn and unfolded beside its tables. kind: what sort of report it is. settings:
+    shown one by one under the headline. before: links or lines there."""
 
     page: Page
     kind: str = "Report"
     tiles: tuple[Tile, ...] = ()
     charts: tuple[Chart, ...] = ()
     lists: tuple[Folds, ...] = ()
+    settings: tuple[str, ...] = ()
     before: Markup | None = None
 
 
@@ -76,17 +79,15 @@ def _digest(style: str) -> str:
 
 def _article(article: Article, prefix: str) -> Markup:
     page = article.page
-    sections = _sections(article)
-    named, *settings = page.headline.split(" · ", 2)
-    title = " · ".join([named, *settings[:1]])
+    sections = _sections(article, prefix)
     header = element(
         "header",
         element("p", article.kind, class_="kind"),
-        element("h1", title),
+        element("h1", page.headline),
         element(
             "p", element("bdi", f"Measured by {page.measured_by}, run {page.directory}."), class_="about"
         ),
-        _settings(settings[1:]),
+        _settings(article.settings),
         article.before,
     )
     links = [
@@ -113,7 +114,7 @@ def _article(article: Article, prefix: str) -> Markup:
     )
 
 
-def _sections(article: Article) -> list[tuple[str, Markup]]:
+def _sections(article: Article, prefix: str) -> list[tuple[str, Markup]]:
     """(title, content) in reading order."""
     sections = []
     waiting = list(article.charts)
@@ -127,7 +128,7 @@ def _sections(article: Article) -> list[tuple[str, Markup]]:
     if article.page.notes:
         notes = [element("li", note) for note in article.page.notes]
         sections.append(("Notes", element("ul", *notes, class_="notes")))
-    sections += [(found.title, _folds(found)) for found in article.lists]
+    sections += [(found.title, _folds(found, prefix)) for found in article.lists]
     return sections
 
 
@@ -138,7 +139,7 @@ def _stem(title: str) -> str:
 def _settings(told: Sequence[str]) -> Markup | None:
     if not told:
         return None
-    return element("ul", *(element("li", part) for part in told[0].split(", ")), class_="settings")
+    return element("ul", *(element("li", part) for part in told), class_="settings")
 
 
 def _tiles(tiles: Sequence[Tile]) -> Markup | None:
@@ -227,11 +228,15 @@ def _cell(table: Table, position: int, text: str, wide: bool) -> Markup:
     )  # fmt: skip
 
 
-def _folds(found: Folds) -> Markup:
-    return joined(element("p", found.intro) if found.intro else None, *(_fold(fold) for fold in found.folds))
+def _folds(found: Folds, prefix: str) -> Markup:
+    return joined(
+        element("p", found.intro) if found.intro else None, *(_fold(fold, prefix) for fold in found.folds)
+    )
 
 
-def _fold(fold: Fold) -> Markup:
+def _fold(fold: Fold, prefix: str) -> Markup:
+    """Only the first page of a file has anchors as they are named; in others a sample may come again."""
+    anchor = fold.anchor if fold.anchor is None or prefix == _FIRST else f"{prefix}{fold.anchor}"
     told = element("span", element("bdi", fold.told), class_="soft") if fold.told else None
     summary = element("summary", element("bdi", fold.title), escaped(" "), told)
-    return joined("\n", element("details", summary, fold.content, id=fold.anchor))
+    return joined("\n", element("details", summary, fold.content, id=anchor))

@@ -43,7 +43,14 @@ def gather(run: Run, scores: Sequence[Score], responses: Mapping[str, Response])
         if len(samples[found]) < SHOWN[found] and (found != "scored" or score.sample_id in worst):
             samples[found].append((planned, score, responses.get(score.sample_id)))
     samples["scored"].sort(key=lambda item: -item[1].metrics["wer"])
-    return Evidence(values | _latencies(responses.values()), samples, counts)
+    return Evidence(values | _latencies(_timed(run, scores, responses)), samples, counts)
+
+
+def _timed(run: Run, scores: Sequence[Score], responses: Mapping[str, Response]) -> Iterable[Response]:
+    """The responses whose times a report counts."""
+    if run.info.get("scoring") != "speech":
+        return responses.values()
+    return [responses[score.sample_id] for score in scores if score.outcome in ("scored", "unscored")]
 
 
 def read_evidence(run: Run) -> Evidence:

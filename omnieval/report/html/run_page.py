@@ -9,7 +9,7 @@ from omnieval.report.compare import Side
 from omnieval.report.gate import gate_page
 from omnieval.report.html.choice_charts import choice_charts, choice_tiles
 from omnieval.report.html.common_charts import telemetry_charts
-from omnieval.report.html.document import to_html
+from omnieval.report.html.document import Article, document
 from omnieval.report.html.evidence import Evidence, read_evidence
 from omnieval.report.html.gate_page import gate_charts, gate_tile, is_outdated, stored_gate
 from omnieval.report.html.parts import Tile, Tone
@@ -48,12 +48,23 @@ def report_html(run: Run, report: Report | SpeechReport, evidence: Evidence | No
     if telemetry is not None:
         charts += telemetry_charts(telemetry)
         notes += telemetry.notes
-    return to_html(
-        replace(page, tables=tuple(tables), notes=tuple(notes)),
-        charts,
-        kind="Evaluation report",
-        tiles=tiles,
-        lists=[made_of(run), *sample_lists(found)],
+    identity = report.run
+    return document(
+        [
+            Article(
+                replace(
+                    page,
+                    headline=f"{identity['recipe']} · {identity['model'] or identity['backend']}",
+                    tables=tuple(tables),
+                    notes=tuple(notes),
+                ),
+                kind="Evaluation report",
+                tiles=tuple(tiles),
+                charts=tuple(charts),
+                lists=(made_of(run), *sample_lists(found)),
+                settings=tuple(f"{key} {value}" for key, value in report.headline.items()),
+            )
+        ]
     )
 
 
