@@ -120,8 +120,14 @@ def speaks_tls(certificate: tuple[Path, Path]) -> Callable[[socket.socket], None
 
     def speak(connection: socket.socket) -> None:
         with contextlib.suppress(ssl.SSLError), context.wrap_socket(connection, server_side=True) as wrapped:
-            wrapped.recv(1 << 20)
+            received = b""
+            while not received.endswith(b"}"):  # the end of the body; what is unread would reset the answer
+                piece = wrapped.recv(1 << 16)
+                if not piece:
+                    return
+                received += piece
             wrapped.sendall(ANSWER)
+            wrapped.unwrap()
 
     return speak
 
