@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from omnieval import api
 from omnieval.report.html import Chart, comparisons_html, report_html, to_html
+from omnieval.report.html.axes import Line
 from omnieval.report.html.markup import element
-from omnieval.report.html.svg import Estimate, Line, Part, Series, estimates, histogram, over_time, stacked
+from omnieval.report.html.svg import Estimate, Part, Series, estimates, histogram, over_time, stacked
 from omnieval.report.html.telemetry import read_telemetry
 from omnieval.report.page import Page, Table
 from omnieval.runlog import Run

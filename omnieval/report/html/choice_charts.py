@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from omnieval.report.build import Report
+from omnieval.report.html.axes import Line
 from omnieval.report.html.common_charts import accounting_chart, latency_charts
 from omnieval.report.html.parts import Chart, Tile
-from omnieval.report.html.svg import Estimate, Line, estimates, paired_bars
+from omnieval.report.html.svg import Estimate, estimates, paired_bars
 from omnieval.report.proportion import Proportion
 from omnieval.report.tables import interval, percent
 

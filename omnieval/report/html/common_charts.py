@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from omnieval.report.accounting import Count
+from omnieval.report.html.axes import Line
 from omnieval.report.html.parts import Chart
-from omnieval.report.html.svg import COLOURS, Line, Part, Series, histogram, over_time, stacked
+from omnieval.report.html.svg import COLOURS, Part, Series, histogram, over_time, stacked
 from omnieval.report.html.telemetry import Telemetry
 from omnieval.report.latency import LABELS, Distribution
 

@@ -12,11 +12,12 @@ from omnieval.report.compare import Comparison, comparison_page, load_side
 from omnieval.report.compare.choice import AccuracyChange, ChoiceComparison
 from omnieval.report.compare.pages import BETTER, GAINED, LOST, WORSE, metric_label, metric_scale
 from omnieval.report.compare.speech import MeanChange, SpeechComparison
+from omnieval.report.html.axes import Line
 from omnieval.report.html.compare_folds import changed_lists, flip_lists
 from omnieval.report.html.document import Article, document
 from omnieval.report.html.markup import Markup, element
 from omnieval.report.html.parts import Chart, Tile, Tone
-from omnieval.report.html.svg import Estimate, Line, estimates
+from omnieval.report.html.svg import Estimate, estimates
 from omnieval.report.tables import percent
 from omnieval.runlog import Run
 from omnieval.runlog.store import REPORT_HTML

@@ -11,9 +11,10 @@ from omnieval.report.gate import GateResult, gate_page
 from omnieval.report.gate.build import LineResult
 from omnieval.report.gate.line import GateLine, parse_line
 from omnieval.report.gate.reading import read_figure
+from omnieval.report.html.axes import Line
 from omnieval.report.html.document import Article, document
 from omnieval.report.html.parts import Chart, Tile, Tone
-from omnieval.report.html.svg import Estimate, Line, estimates
+from omnieval.report.html.svg import Estimate, estimates
 
 _TONES: dict[str, Tone] = {"pass": "good", "fail": "bad", "undecided": "doubt"}
 _COLOURS = {"pass": 2, "fail": 1, "undecided": 4}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from omnieval.report.html.axes import Line
 from omnieval.report.html.common_charts import accounting_chart, latency_charts
 from omnieval.report.html.parts import Chart, Tile
-from omnieval.report.html.svg import Line, histogram
+from omnieval.report.html.svg import histogram
 from omnieval.report.speech import SpeechReport
 from omnieval.scoring.spoken import similarity_metric
 

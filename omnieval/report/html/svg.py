@@ -10,17 +10,25 @@ stay readable there and charts stand beside each other on wider pages.
 
 from __future__ import annotations
 
-import math
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from omnieval.report.html.markup import Markup, element, joined
+from omnieval.report.html.axes import (
+    LEFT,
+    RIGHT,
+    WIDTH,
+    Line,
+    axis,
+    chart,
+    grid,
+    labelled,
+    marked,
+    number_text,
+    place,
+)
+from omnieval.report.html.markup import Markup, element
 
-WIDTH = 360
 COLOURS = 8
-_LEFT, _RIGHT = 6.0, 354.0
-_CHARACTER = 6.4
 _ROW, _AXIS = 38, 26
 
 
@@ -36,14 +44,6 @@ class Estimate:
     told: str = ""
     colour: int = 0
     hollow: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A value that runs through a chart, named at its top."""
-
-    value: float
-    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +79,15 @@ def estimates(
     """
     known = [v for row in rows for v in (row.value, row.low, row.high) if v is not None]
     known += [line.value] if line is not None else []
-    low, high, ticks = _axis(known or [0.0, 1.0], bounds)
+    low, high, ticks = axis(known or [0.0, 1.0], bounds)
     top = 18 if line is not None else 2
     foot = top + _ROW * len(rows)
-    drawn = [*_grid(ticks, low, high, top, foot, unit)]
+    drawn = [*grid(ticks, low, high, top, foot, unit)]
     if line is not None:
-        drawn += _marked(line, low, high, foot)
+        drawn += marked(line, low, high, foot)
     for number, row in enumerate(rows):
         drawn += _estimate(row, top + _ROW * number, low, high)
-    return _chart(title, _told_estimates(rows), foot + _AXIS, drawn)
+    return chart(title, _told_estimates(rows), foot + _AXIS, drawn)
 
 
 def stacked(title: str, parts: Sequence[Part]) -> Markup:
@@ -108,9 +108,9 @@ def stacked(title: str, parts: Sequence[Part]) -> Markup:
     for number, part in enumerate(shown):
         y = 54 + 22 * number
         drawn.append(element("rect", x=0, y=y - 10, width=11, height=11, class_=f"k{part.colour}"))
-        drawn += _labelled(part.label, part.told, y, indent=18)
+        drawn += labelled(part.label, part.told, y, indent=18)
     told = "; ".join(f"{part.label}: {part.told}" for part in shown)
-    return _chart(title, told, 46 + 22 * len(shown), drawn)
+    return chart(title, told, 46 + 22 * len(shown), drawn)
 
 
 def histogram(title: str, values: Sequence[float], *, lines: Sequence[Line] = (), unit: str = "") -> Markup:
@@ -120,31 +120,31 @@ def histogram(title: str, values: Sequence[float], *, lines: Sequence[Line] = ()
     data = np.asarray(values, dtype=float)
     ceiling = float(np.percentile(data, 99)) * 1.5
     kept = data[data <= ceiling] if ceiling > 0 else data
-    low, high, ticks = _axis([float(kept.min()), float(kept.max())], None)
+    low, high, ticks = axis([float(kept.min()), float(kept.max())], None)
     bins = int(min(30, max(8, round(2 * len(kept) ** (1 / 3)))))
     counts, edges = np.histogram(kept, bins=bins, range=(low, high))
     top, foot = 22, 132
-    drawn = [*_grid(ticks, low, high, top, foot, unit)]
+    drawn = [*grid(ticks, low, high, top, foot, unit)]
     scale = (foot - top) / max(1, int(counts.max()))
     for count, left, right in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         if count:
-            x = _place(left, low, high)
+            x = place(left, low, high)
             told = f"{left:.3g} to {right:.3g}{unit}: {count}"
             drawn.append(
                 element(
                     "rect", element("title", told), x=x, y=foot - count * scale,
-                    width=max(0.8, _place(right, low, high) - x - 1), height=count * scale, class_="k0 bar",
+                    width=max(0.8, place(right, low, high) - x - 1), height=count * scale, class_="k0 bar",
                 )
             )  # fmt: skip
     for line in lines:
         if low <= line.value <= high:
-            drawn += _marked(line, low, high, foot)
+            drawn += marked(line, low, high, foot)
     told = f"{len(data)} values from {data.min():.3g} to {data.max():.3g}{unit}"
     beyond = len(data) - len(kept)
     if beyond:
         label = f"{beyond} beyond, up to {data.max():.3g}"
-        drawn.append(element("text", label, x=_RIGHT, y=foot - 6, class_="tick", text_anchor="end"))
-    return _chart(title, told, foot + _AXIS, drawn)
+        drawn.append(element("text", label, x=RIGHT, y=foot - 6, class_="tick", text_anchor="end"))
+    return chart(title, told, foot + _AXIS, drawn)
 
 
 def paired_bars(title: str, names: tuple[str, str], rows: Sequence[tuple[str, int, int]]) -> Markup:
@@ -179,13 +179,13 @@ def paired_bars(title: str, names: tuple[str, str], rows: Sequence[tuple[str, in
         drawn.append(element("text", label, x=middle, y=foot + 16, class_="label", text_anchor="middle"))
     drawn.append(element("line", x1=0, x2=WIDTH, y1=foot, y2=foot, class_="axis"))
     told = "; ".join(f"{label}: {first} {names[0]}, {second} {names[1]}" for label, first, second in rows)
-    return _chart(title, told, foot + 22, drawn)
+    return chart(title, told, foot + 22, drawn)
 
 
 def over_time(title: str, series: Sequence[Series], *, seconds: float) -> Markup:
     """Lines over `seconds` from 0. Each series has a colour and is named below."""
     values = [y for found in series for _, y in found.points]
-    low, high, ticks = _axis(values or [0.0], None)
+    low, high, ticks = axis(values or [0.0], None)
     top, foot, left = 8, 118, 46.0
     drawn = []
 
@@ -195,11 +195,13 @@ def over_time(title: str, series: Sequence[Series], *, seconds: float) -> Markup
     for tick in ticks:
         y = height(tick)
         drawn.append(element("line", x1=left, x2=WIDTH, y1=y, y2=y, class_="grid"))
-        drawn.append(element("text", _number(tick), x=left - 6, y=y + 4, class_="tick", text_anchor="end"))
+        drawn.append(
+            element("text", number_text(tick), x=left - 6, y=y + 4, class_="tick", text_anchor="end")
+        )
     span, label = (seconds, "s") if seconds < 300 else (seconds / 60, "min")
     for share, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
         x = left + (WIDTH - left) * share
-        told = f"{_number(float(f'{span * share:.3g}'))} {label}"
+        told = f"{number_text(float(f'{span * share:.3g}'))} {label}"
         drawn.append(element("text", told, x=x, y=foot + 16, class_="tick", text_anchor=anchor))
     for found in series:
         points = " ".join(
@@ -212,9 +214,9 @@ def over_time(title: str, series: Sequence[Series], *, seconds: float) -> Markup
     for number, found in enumerate(series):
         y = foot + 16 + 20 * number
         drawn.append(element("rect", x=0, y=y - 10, width=11, height=11, class_=f"k{found.colour}"))
-        drawn += _labelled(found.label, _range(found), y, indent=18)
+        drawn += labelled(found.label, _range(found), y, indent=18)
     told = "; ".join(f"{found.label}: {_range(found)}" for found in series)
-    return _chart(title, told, foot + 8 + 20 * len(series), drawn)
+    return chart(title, told, foot + 8 + 20 * len(series), drawn)
 
 
 def _range(series: Series) -> str:
@@ -224,10 +226,10 @@ def _range(series: Series) -> str:
 
 def _estimate(row: Estimate, y: float, low: float, high: float) -> list[Markup]:
     middle = y + 25
-    drawn = _labelled(row.label, row.told, y + 13)
-    drawn.append(element("line", x1=_LEFT, x2=_RIGHT, y1=middle, y2=middle, class_="track"))
+    drawn = labelled(row.label, row.told, y + 13)
+    drawn.append(element("line", x1=LEFT, x2=RIGHT, y1=middle, y2=middle, class_="track"))
     if row.low is not None and row.high is not None:
-        ends = _place(row.low, low, high), _place(row.high, low, high)
+        ends = place(row.low, low, high), place(row.high, low, high)
         drawn.append(
             element("line", x1=ends[0], x2=ends[1], y1=middle, y2=middle, class_=f"c{row.colour} whisker")
         )
@@ -237,95 +239,9 @@ def _estimate(row: Estimate, y: float, low: float, high: float) -> list[Markup]:
         ]
     if row.value is not None:
         colour = f"c{row.colour} hollow" if row.hollow else f"k{row.colour}"
-        drawn.append(element("circle", cx=_place(row.value, low, high), cy=middle, r=4.5, class_=colour))
+        drawn.append(element("circle", cx=place(row.value, low, high), cy=middle, r=4.5, class_=colour))
     return drawn
 
 
 def _told_estimates(rows: Sequence[Estimate]) -> str:
     return "; ".join(f"{row.label}: {row.told or '-'}" for row in rows)
-
-
-def _labelled(label: str, told: str, y: float, indent: float = 0) -> list[Markup]:
-    """A name at the left and a value at the right, the name shortened so that they do not meet."""
-    room = (WIDTH - indent - _CHARACTER * (_columns(told) + 2)) / _CHARACTER
-    shown = _shortened(label, room)
-    name = joined(element("title", label), shown) if shown != label else shown
-    return [
-        element("text", name, x=indent, y=y, class_="label"),
-        element("text", told, x=WIDTH, y=y, class_="told", text_anchor="end"),
-    ]
-
-
-def _marked(line: Line, low: float, high: float, foot: float) -> list[Markup]:
-    x = _place(line.value, low, high)
-    anchor = "start" if x < WIDTH / 3 else "end" if x > 2 * WIDTH / 3 else "middle"
-    return [
-        element("line", x1=x, x2=x, y1=16, y2=foot, class_="mark"),
-        element("text", line.label, x=x, y=11, class_="marked", text_anchor=anchor),
-    ]
-
-
-def _grid(
-    ticks: Sequence[float], low: float, high: float, top: float, foot: float, unit: str
-) -> list[Markup]:
-    drawn = []
-    for tick in ticks:
-        x = _place(tick, low, high)
-        anchor = "start" if x < 20 else "end" if x > WIDTH - 20 else "middle"
-        drawn.append(element("line", x1=x, x2=x, y1=top, y2=foot, class_="grid"))
-        drawn.append(
-            element("text", _number(tick) + unit, x=x, y=foot + 16, class_="tick", text_anchor=anchor)
-        )
-    return drawn
-
-
-def _place(value: float, low: float, high: float) -> float:
-    return _LEFT + (_RIGHT - _LEFT) * (min(max(value, low), high) - low) / (high - low)
-
-
-def _axis(values: Sequence[float], bounds: tuple[float, float] | None) -> tuple[float, float, list[float]]:
-    """Ends of an axis over all values, and three to six round numbers on it."""
-    low, high = min(values), max(values)
-    if high - low < 1e-9 * max(1.0, abs(high)):
-        low, high = low - (abs(low) or 1) * 0.1, high + (abs(high) or 1) * 0.1
-    step = _step((high - low) / 4)
-    low, high = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
-    if bounds is not None:
-        low, high = max(low, bounds[0]), min(high, bounds[1])
-    first = math.ceil(low / step - 1e-9)
-    count = math.floor((high - low) / step + 1e-9)
-    return low, high, [round((first + i) * step, 12) for i in range(count + 1)]
-
-
-def _step(rough: float) -> float:
-    power = 10.0 ** math.floor(math.log10(rough))
-    return power * next(factor for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
-
-
-def _number(value: float) -> str:
-    if value and (abs(value) >= 1e6 or abs(value) < 1e-3):
-        return f"{value:.3g}"
-    return f"{value:.10g}"
-
-
-def _columns(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def _shortened(text: str, room: float) -> str:
-    if _columns(text) <= room:
-        return text
-    kept, used = "", 1
-    for c in text:
-        used += _columns(c)
-        if used > room:
-            break
-        kept += c
-    return f"{kept.rstrip()}…"
-
-
-def _chart(title: str, told: str, height: float, drawn: Sequence[Markup]) -> Markup:
-    return element(
-        "svg", element("title", title), element("desc", told), *drawn,
-        viewBox=f"0 0 {WIDTH} {height:g}", role="img",
-    )  # fmt: skip
