@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING
 
 from omnieval.backends import faults
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 # After the finish reason of a text only usage and [DONE] are awaited; they are not worth a long wait.
 _AFTER_FINISH_S = 5.0
+# What a server takes at most between [DONE] and the end of its answer; then the connection serves again.
+_TO_THE_END_S = 1.0
 # A model that was just loaded may need long for its first token.
 _ALIVE_S = 60.0
 
@@ -57,6 +59,7 @@ class OpenAIChat:
         self._server = ModelServer("openai-chat", config, context)
         self._stream = config.stream
         self._pcm = config.pcm
+        self._ends_promptly = True
 
     async def check(self) -> ServerFacts:
         """Raises BackendError when no run is possible."""
@@ -140,10 +143,23 @@ class OpenAIChat:
                 return
             if data.strip() == "[DONE]":
                 answer.end()
+                await self._to_the_end(events)
                 return
             chunk = self._object(data, answer)
             if chunk is not None:
                 answer.add(chunk)
+
+    async def _to_the_end(self, events: AsyncIterator[str]) -> None:
+        """Read on to the end of a complete answer: a connection that is left before is lost for the next."""
+        if self._ends_promptly:
+            try:
+                async with asyncio.timeout(_TO_THE_END_S):
+                    async for _ in events:
+                        pass
+            except EventTooLargeError:
+                return
+            except TimeoutError:
+                self._ends_promptly = False  # it would be waited for at every request
 
     async def _read_whole(self, response: httpx.Response, answer: ChatAnswer) -> None:
         """One JSON object, as asked for or from a server that ignores `stream`."""

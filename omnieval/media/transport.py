@@ -26,7 +26,12 @@ from omnieval.types import MediaPart
 
 def file_url(part: MediaPart) -> str:
     """`file:///absolute/path`, percent-encoded; the server must share the disk and allow the folder."""
-    path = part.path
+    return _file_uri(part.path)
+
+
+@lru_cache(maxsize=16_384)
+def _file_uri(path: Path) -> str:
+    """The questions of one video carry the same files."""
     if path.is_symlink():
         return path.resolve().as_uri()
     return f"{_folder_uri(path.parent)}/{quote(path.name)}"
