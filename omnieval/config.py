@@ -109,11 +109,14 @@ class TransportConfig(Strict):
 
     kind: `file` (file:// paths), `inline` (base64 in the request), `http` (a small file server of our
     own), or `auto`: file when the server runs on this machine, else inline.
+    by_name: a server that keeps media by name (vLLM's `uuid`) is sent each but once, where the preflight
+    proves that it does (`auto`), or never.
     host, port, public_url: where the file server of `http` listens (0 picks a free port) and the base
     URL under which the model server reaches it, when that differs.
     """
 
     kind: Literal["auto", "file", "inline", "http"] = "auto"
+    by_name: Literal["auto", "never"] = "auto"
     host: str = "127.0.0.1"
     port: int = Field(0, ge=0, le=65535)
     public_url: str | None = None

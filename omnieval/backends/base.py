@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from omnieval.config import RunConfig
-from omnieval.types import Backend, MediaUrl, Request
+from omnieval.types import Backend, MediaPart, MediaUrl, Request
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,20 @@ class ShowsTokens(Protocol):
 
     async def tokens(self, request: Request) -> Sequence[str] | None:
         """The prompt's tokens as text, media expanded; None where the server does not tell."""
+
+
+@runtime_checkable
+class NamesMedia(Protocol):
+    """A backend whose server may keep media by name, so that a later request need not carry them."""
+
+    async def name_media(self, part: MediaPart) -> str | None:
+        """Prove with a part of known content that the server does, and name media from then on.
+
+        Gives None, or why not.
+        """
+
+    def media_by_name(self) -> dict[str, int]:
+        """Parts so far that were `named` alone, `carried`, and `missed` by the server, so carried again."""
 
 
 # Kinds of failure that a server which is gone, or whose engine died, makes of every request.

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from omnieval.backends.speech_fields import speech_fields
 from omnieval.types import JsonDict, MediaPart, Part, Request, TextPart
 
 
 def chat_body(
-    request: Request, model: str, media_url: Callable[[MediaPart], str], *, stream: bool = True
+    request: Request,
+    model: str,
+    media_url: Callable[[MediaPart], str],
+    *,
+    stream: bool = True,
+    held: Container[str] | None = None,
 ) -> JsonDict:
-    """The JSON body of a request, parts in their order; `extra_body` is merged last."""
+    """The JSON body of a request, parts in their order; `extra_body` is merged last.
+
+    held: SHA-256 of the media that the server has by that name; None where parts have no names.
+    """
     options = request.generation
     optional = {
         "temperature": options.temperature,
@@ -23,7 +31,7 @@ def chat_body(
     usage = {"stream_options": {"include_usage": True, "continuous_usage_stats": True}}
     return {
         "model": model,
-        "messages": chat_messages(request, media_url),
+        "messages": chat_messages(request, media_url, held),
         "max_tokens": options.max_tokens,
         **{key: value for key, value in optional.items() if value is not None},
         "modalities": list(request.modalities),
@@ -35,10 +43,12 @@ def chat_body(
     }
 
 
-def chat_messages(request: Request, media_url: Callable[[MediaPart], str]) -> list[JsonDict]:
-    """The messages of a request, parts in their order."""
+def chat_messages(
+    request: Request, media_url: Callable[[MediaPart], str], held: Container[str] | None = None
+) -> list[JsonDict]:
+    """The messages of a request, parts in their order; held as for `chat_body`."""
     return [
-        {"role": message.role, "content": [_content(part, media_url) for part in message.parts]}
+        {"role": message.role, "content": [_content(part, media_url, held) for part in message.parts]}
         for message in request.messages
     ]
 
@@ -50,8 +60,11 @@ def _constraint(request: Request) -> JsonDict:
     return {"structured_outputs": {"choice": list(request.options)}}
 
 
-def _content(part: Part, media_url: Callable[[MediaPart], str]) -> JsonDict:
+def _content(part: Part, media_url: Callable[[MediaPart], str], held: Container[str] | None) -> JsonDict:
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
     kind = f"{part.kind}_url"
-    return {"type": kind, kind: {"url": media_url(part)}}
+    if held is None or part.sha256 is None:
+        return {"type": kind, kind: {"url": media_url(part)}}
+    carried = None if part.sha256 in held else {"url": media_url(part)}
+    return {"type": kind, kind: carried, "uuid": part.sha256}

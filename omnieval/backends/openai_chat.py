@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnieval.backends import faults
@@ -18,6 +20,7 @@ from omnieval.backends.body import Body
 from omnieval.backends.chat_answer import ChatAnswer
 from omnieval.backends.chat_body import chat_body, chat_messages
 from omnieval.backends.failed import FailedTry
+from omnieval.backends.media_names import MediaNames, may_miss
 from omnieval.backends.model_server import ModelServer, is_framed, timeout_failure
 from omnieval.backends.spoken import Spoken
 from omnieval.backends.sse import EventTooLargeError, event_data
@@ -27,6 +30,7 @@ from omnieval.types import (
     Failure,
     Generation,
     JsonDict,
+    MediaPart,
     Message,
     Request,
     Response,
@@ -59,6 +63,7 @@ class OpenAIChat:
         self._server = ModelServer("openai-chat", config, context)
         self._stream = config.stream
         self._pcm = config.pcm
+        self._names = MediaNames()
         self._ends_promptly = True
 
     async def check(self) -> ServerFacts:
@@ -66,13 +71,25 @@ class OpenAIChat:
         return await self._server.check()
 
     async def generate(self, request: Request) -> Response:
+        held = self._names.held(request)
+        response = await self._try(request, held)
+        if held and may_miss(response.error):
+            self._names.forget(held)
+            held = frozenset()
+            response = await self._try(request, held)
+        if held is not None and response.answered:
+            self._names.keep(request, held)
+        return response
+
+    async def _try(self, request: Request, held: frozenset[str] | None) -> Response:
+        """One request. held: the media that go by their names alone."""
         spoken = Spoken(self._pcm) if "audio" in request.modalities else None
         answer = ChatAnswer(request.sample_id, spoken)
         limit_s = self._server.timeouts.total_s
         model = self._server.model or ""
         try:
             body = await self._server.body(
-                request, lambda url: chat_body(request, model, url, stream=self._stream)
+                request, lambda url: chat_body(request, model, url, stream=self._stream, held=held)
             )
             answer.begin()
             async with asyncio.timeout(limit_s):
@@ -82,6 +99,31 @@ class OpenAIChat:
         except TimeoutError:
             return answer.response(None if answer.finished else timeout_failure("in all", limit_s, "total_s"))
         return answer.response(answer.problem())
+
+    async def name_media(self, part: MediaPart) -> str | None:
+        """See `NamesMedia`: by vLLM's `uuid`."""
+        strange = replace(part, sha256=secrets.token_hex(32))
+        if (await self._try(_about(strange), frozenset([strange.sha256 or ""]))).answered:
+            return "it answers without a medium whose name it cannot know"
+        whole = await self._try(_about(part), frozenset())
+        named = await self._try(_about(part), frozenset([part.sha256 or ""]))
+        for response in (whole, named):
+            if response.error is not None:
+                return response.error.message
+        if whole.usage is None or whole.usage.prompt_tokens is None or named.usage is None:
+            return "the server does not count the tokens of a prompt"
+        if (named.usage.prompt_tokens, named.usage.multimodal) != (
+            whole.usage.prompt_tokens,
+            whole.usage.multimodal,
+        ):
+            return "the prompt has other tokens when a medium goes by its name"
+        self._names.use()
+        return None
+
+    def media_by_name(self) -> dict[str, int]:
+        """See `NamesMedia`."""
+        names = self._names
+        return {"named": names.named, "carried": names.carried, "missed": names.missed}
 
     async def tokens(self, request: Request) -> list[str] | None:
         """See `ShowsTokens`: by vLLM's `/tokenize`."""
@@ -188,3 +230,7 @@ class OpenAIChat:
         if chunk.get("error") and (answer.wants_sound or not answer.finished):
             raise self._server.refused(chunk["error"])
         return dict(chunk)
+
+
+def _about(part: MediaPart) -> Request:
+    return Request("name", (Message("user", (part, TextPart("Say yes."))),), Generation(max_tokens=1))

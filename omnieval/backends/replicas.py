@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from omnieval.backends.base import OF_THE_SERVER, ShowsTokens, TellsLife
+from omnieval.backends.base import OF_THE_SERVER, NamesMedia, ShowsTokens, TellsLife
 from omnieval.errors import BackendError
-from omnieval.types import Backend, Capabilities, Request, Response, ServerFacts
+from omnieval.types import Backend, Capabilities, MediaPart, Request, Response, ServerFacts
 
 # How many more requests a video's own server may have in flight than the least busy one.
 _LOYALTY = 2
@@ -32,7 +32,7 @@ class _Replica:
 
 
 class Replicas:
-    """Follows `omnieval.types.Backend`, `TellsLife` and `ShowsTokens`.
+    """Follows `omnieval.types.Backend`, `TellsLife`, `ShowsTokens` and `NamesMedia`.
 
     servers: (base URL, backend of that server), at least one.
     """
@@ -80,6 +80,23 @@ class Replicas:
         """See `ShowsTokens`, by the first server."""
         backend = self._replicas[0].backend
         return await backend.tokens(request) if isinstance(backend, ShowsTokens) else None
+
+    async def name_media(self, part: MediaPart) -> str | None:
+        """See `NamesMedia`: each server that can do it does; why not, where none can."""
+        reasons = [
+            await replica.backend.name_media(part)
+            for replica in self._replicas
+            if isinstance(replica.backend, NamesMedia)
+        ]
+        return None if None in reasons else next(iter(reasons), "its backend cannot")
+
+    def media_by_name(self) -> dict[str, int]:
+        """See `NamesMedia`: the sums over all servers."""
+        counts: Counter[str] = Counter()
+        for replica in self._replicas:
+            if isinstance(replica.backend, NamesMedia):
+                counts.update(replica.backend.media_by_name())
+        return dict(counts)
 
     async def close(self) -> None:
         watches = [replica.watch for replica in self._replicas if replica.watch is not None]

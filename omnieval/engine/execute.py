@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from omnieval.backends.base import NamesMedia
 from omnieval.benchmarks.base import Benchmark, Dataset, select
 from omnieval.benchmarks.option_order import arrange
 from omnieval.benchmarks.registry import BENCHMARKS
@@ -70,14 +71,19 @@ def execute(
             facts,
         ):
             settled = config.model_copy(update={"model": config.model or facts.model})
+            findings: list[Finding] = []
             if _wants_preflight(config, backend, len(chosen)):
                 notify("preflight: a few questions to the deployment first; --set preflight=never skips them")
                 findings = await _preflight(settled, benchmark, chosen, backend, facts, cache)
                 _report_preflight(findings, notify)
             with begin_or_continue(settled, benchmark, dataset, chosen, facts, out) as writer:
                 pending = _pending(writer, chosen)
+                if findings:
+                    writer.add_event("preflight", findings=[asdict(finding) for finding in findings])
                 _say_where(writer, len(pending), len(chosen), notify)
                 end = await _ask(settled, benchmark, backend, cache, writer, pending, listener)
+                if isinstance(backend, NamesMedia):
+                    writer.add_event("media_by_name", **backend.media_by_name())
                 writer.add_event("stopped", reason=end.reason)
         return Execution(Run.load(writer.directory), end)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from omnieval.config import counted
+from omnieval.report.story import story_of
 from omnieval.runlog import PlannedSample, Run
 from omnieval.types import FAILURE_KINDS, Failure, Response, Score
 
@@ -146,28 +147,12 @@ def notes(run: Run, responses: Mapping[str, Response], scores: Sequence[Score]) 
     if strangers:
         holds = counted(strangers, "sample", "samples")
         lines.append(f"responses.jsonl holds {holds} that this run does not have; ignored")
-    mended: dict[str, set[str]] = defaultdict(set)
-    chosen: Mapping[str, Any] | None = None
-    for event in run.events():
-        if event.get("event") == "concurrency":
-            chosen = event
-        if event.get("event") == "media":
-            told = event.get("notes")
-            for note in told if isinstance(told, list) else ():
-                mended[str(note)].add(str(event.get("sample_id")))
+    story = story_of(run.events())
+    mended = story.mended
     for response in responses.values():
         for note in response.notes:
             mended[note].add(response.sample_id)
-    if chosen is not None:
-        lines.append(_of_concurrency(chosen))
+    lines += story.lines()
     for note, samples in mended.items():
         lines.append(f"{note} ({counted(len(samples), 'sample', 'samples')}, for example {min(samples)})")
     return tuple(lines)
-
-
-def _of_concurrency(event: Mapping[str, Any]) -> str:
-    """What `concurrency: auto` chose, last, and why."""
-    limit, why = event.get("limit"), event.get("why")
-    if event.get("settled"):
-        return f"concurrency auto chose {limit}: {why}"
-    return f"concurrency auto was still looking when the run ended, with {limit} in flight ({why})"

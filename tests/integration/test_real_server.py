@@ -278,3 +278,20 @@ def test_constrained_letters_are_letters(real_server: RealServer, tmp_path: Path
     assert content["headline"]["constrained to"] == "a letter"
     assert content["health"] == []
     assert {companion["name"] for companion in content["companions"]} == {"free to write"}
+
+
+def test_media_that_the_server_keeps_by_name_are_sent_once_and_mean_the_same(
+    real_server: RealServer, tmp_path: Path
+) -> None:
+    outs = {by_name: tmp_path / by_name for by_name in ("auto", "never")}
+    for by_name, out in outs.items():
+        more = ["--set", "preflight=always", "--set", f"transport.by_name={by_name}", "--limit", "8"]
+        done = omnieval(*arguments(real_server, out, *SHORT, *more, "--concurrency", "2"))
+        assert done.returncode == 0, done.stderr
+    named, carried = (api.load_run(out) for out in outs.values())
+    event = next(event for event in named.events() if event["event"] == "media_by_name")
+    assert event["named"] > 0 and event["carried"] > 0 and event["missed"] == 0
+    texts = [
+        {name: response.text for name, response in run.last_responses().items()} for run in (named, carried)
+    ]
+    assert len(texts[0]) == 8 and texts[0] == texts[1]

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from omnieval.backends.base import ShowsTokens
+from omnieval.backends.base import NamesMedia, ShowsTokens
 from omnieval.backends.retry import wait_seconds
 from omnieval.config import RunConfig
 from omnieval.engine.preflight.finding import Finding
@@ -70,7 +70,7 @@ class Probes:
         """The probes that stand each for itself."""
         if not self._backend.capabilities.needs_transport:
             return [self.largest]
-        return [self.processor, self.order, self.largest, self.text_alone, self.repeats]
+        return [self.processor, self.order, self.largest, self.text_alone, self.repeats, self.names]
 
     async def answers(self) -> list[Finding]:
         """A request of one line of text."""
@@ -181,6 +181,20 @@ class Probes:
                 "set decode.seed, or the engine's batch-invariant kernels, where it has such",
             )
         ]  # fmt: skip
+
+    async def names(self) -> list[Finding]:
+        """Whether the server keeps media by name, so that each is sent but once."""
+        wanted = self._config.transport.by_name == "auto" and self._config.modalities == ("text",)
+        if not wanted or not isinstance(self._backend, NamesMedia):
+            return []
+        if not (self._kinds["image"] or self._kinds["audio"]):
+            return []
+        make = tiny_picture if self._kinds["image"] else tiny_sound
+        reason = await self._backend.name_media(make(self._cache_root, 2))
+        name = "media kept by name"
+        if reason is None:
+            return [Finding(name, "pass", "a medium that was sent once is not sent again")]
+        return [Finding(name, "unknown", f"every request carries its media: {reason}")]
 
     async def _reaches(self, part: MediaPart) -> Finding:
         kind = _NAMES[part.kind]
