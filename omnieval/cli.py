@@ -14,6 +14,7 @@ from omnieval.cache_commands import cache_app
 from omnieval.data_commands import data_app
 from omnieval.html_output import write_html
 from omnieval.verdict_commands import compare, gate
+from omnieval.view_commands import view
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +38,7 @@ app.add_typer(cache_app, name="cache")
 app.add_typer(data_app, name="data")
 app.command()(compare)
 app.command()(gate)
+app.command()(view)
 
 RunDirectory = Annotated[Path, typer.Argument(help="A run directory.", show_default=False)]
 Recipe = Annotated[

@@ -20,7 +20,7 @@ class Markup(str):
 Child = str | None
 Attribute = str | float | bool | None
 
-_EMPTY = frozenset({"meta", "br", "circle", "line", "path", "rect", "polyline"})
+_EMPTY = frozenset({"meta", "br", "img", "input", "link", "circle", "line", "path", "rect", "polyline"})
 
 
 def escaped(text: str) -> Markup:

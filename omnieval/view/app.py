@@ -1,0 +1,207 @@
+"""The application: URLs to pages. Every file is served by its number in a sample, never by a path."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from omnieval.engine.workers import MediaWorkers
+from omnieval.errors import OmnievalError
+from omnieval.runlog import Run
+from omnieval.view.folders import RunPlace, find_runs
+from omnieval.view.guard import Guard
+from omnieval.view.index import facts, index_path, open_index
+from omnieval.view.material import Material, cache_of, material
+from omnieval.view.pages import compare_page, page_of_text, runs_page, samples_page
+from omnieval.view.query import Found, Query
+from omnieval.view.sample_page import sample_page
+
+_STATIC = {
+    "style.css": ("omnieval.report.html", "style.css", "text/css"),
+    "view.css": ("omnieval.view", "static/view.css", "text/css"),
+    "view.js": ("omnieval.view", "static/view.js", "text/javascript"),
+}
+
+
+def make_app(root: Path, folder: Path, *, token: str, port: int, remote: bool = False) -> Starlette:
+    """The viewer of a folder of runs. folder: where indices are kept. port: under which browsers come."""
+    viewer = _Viewer(root, folder)
+    guard = Middleware(Guard, token=token, port=port, remote=remote)
+    sample = "/run/{run}/sample/{n:int}"
+    return Starlette(
+        routes=[
+            Route("/", viewer.runs),
+            Route("/run/{run}", viewer.samples),
+            Route("/run/{run}/against/{other}", viewer.against),
+            Route(sample, viewer.sample),
+            Route(sample + "/media/{k:int}", viewer.media),
+            Route(sample + "/prepare", viewer.prepare, methods=["POST"]),
+            Route("/static/{name}", _static),
+        ],
+        middleware=[guard],
+        exception_handlers={HTTPException: _said, OmnievalError: _said, sqlite3.Error: _said, OSError: _said},
+    )
+
+
+class _Viewer:
+    def __init__(self, root: Path, folder: Path) -> None:
+        self._root = root
+        self._folder = folder
+
+    def runs(self, request: Request) -> Response:
+        del request
+        rows = [(place, *_headline(place)) for place in find_runs(self._root).values()]
+        return HTMLResponse(runs_page(str(self._root), rows))
+
+    def samples(self, request: Request) -> Response:
+        runs, place = self._place(request)
+        query = Query.read(request.query_params)
+        _, about, remark = _headline(place)
+        remarks = [remark] if remark else []
+        with self._index(place) as index:
+            damaged = int(facts(index).get("damaged", 0))
+            if damaged:
+                remarks.append(f"{damaged} damaged lines of the run's files are left out.")
+            found = Found(index, query, self._other(runs, query.other))
+            facets = index.execute("SELECT * FROM facet ORDER BY key, value LIMIT 500").fetchall()
+            others = [run for run in runs.values() if run.id != place.id]
+            count, rows = found.count(), found.page()
+        return HTMLResponse(samples_page(place, about, query, rows, count, facets, others, remarks))
+
+    def against(self, request: Request) -> Response:
+        runs, place = self._place(request)
+        query = Query(other=request.path_params["other"])
+        other = self._other(runs, query.other)
+        if other is None:
+            raise HTTPException(404, "No such run to compare with.")
+        with self._index(place) as index:
+            Found(index, query, other)
+            (both, rights, lost, gained) = index.execute(
+                "SELECT count(*), total(s.outcome = 'correct' AND o.outcome = 'correct'),"
+                " total(s.outcome <> 'correct' AND o.outcome = 'correct'),"
+                " total(s.outcome = 'correct' AND o.outcome <> 'correct')"
+                " FROM sample s JOIN other.sample o ON o.id = s.id"
+                " WHERE s.outcome IN ('correct','wrong','unparsed','failed')"
+                " AND o.outcome IN ('correct','wrong','unparsed','failed')"
+            ).fetchone()
+        counts = [
+            ("right in both", "", int(rights)), ("right there, not here", "lost", int(lost)),
+            ("right here, not there", "gained", int(gained)),
+            ("right in neither", "", int(both - rights - lost - gained)),
+        ]  # fmt: skip
+        return HTMLResponse(compare_page(place, runs[query.other], counts, both, query))
+
+    def sample(self, request: Request) -> Response:
+        runs, place = self._place(request)
+        n, query = request.path_params["n"], Query.read(request.query_params)
+        with self._index(place) as index:
+            shown = self._material(place, index, n)
+            found = Found(index, query, self._other(runs, query.other))
+            base = f"/run/{place.id}/sample"
+            near = [
+                None if m is None else f"{base}/{m}{query.url()}"
+                for m in (found.beside(n, after=False), found.beside(n, after=True))
+            ]
+        everything = "all" in request.query_params
+        up = f"/run/{place.id}{query.url()}"
+        return HTMLResponse(sample_page(place.name, f"{base}/{n}", shown, near[0], near[1], up, everything))
+
+    def media(self, request: Request) -> Response:
+        _, place = self._place(request)
+        with self._index(place) as index:
+            listed = self._material(place, index, request.path_params["n"]).files
+        k = request.path_params["k"]
+        if k >= len(listed) or not listed[k].path.is_file():
+            raise HTTPException(404, "No such file any more.")
+        return FileResponse(listed[k].path, media_type=listed[k].mime)
+
+    async def prepare(self, request: Request) -> Response:
+        """Make the frames and sounds of a sample through the project's own preparation."""
+
+        def look() -> Material:
+            _, place = self._place(request)
+            with self._index(place) as index:
+                return self._material(place, index, request.path_params["n"])
+
+        shown = await run_in_threadpool(look)
+        if shown.plan is not None and shown.config is not None and shown.prepared is None:
+            workers = MediaWorkers.of(shown.config, cache_of(shown.config))
+            try:
+                await workers.prepare(shown.plan)
+            finally:
+                await workers.close()
+        return RedirectResponse(request.url.path.removesuffix("/prepare"), status_code=303)
+
+    def _place(self, request: Request) -> tuple[dict[str, RunPlace], RunPlace]:
+        runs = find_runs(self._root)
+        place = runs.get(request.path_params["run"])
+        if place is None:
+            raise HTTPException(404, "No such run any more.")
+        return runs, place
+
+    @contextlib.contextmanager
+    def _index(self, place: RunPlace) -> Iterator[sqlite3.Connection]:
+        with contextlib.closing(open_index(place.path, self._folder)) as index:
+            yield index
+
+    def _other(self, runs: dict[str, RunPlace], name: str) -> Path | None:
+        if name not in runs:
+            return None
+        open_index(runs[name].path, self._folder).close()
+        return index_path(runs[name].path, self._folder)
+
+    def _material(self, place: RunPlace, index: sqlite3.Connection, n: int) -> Material:
+        found = material(Run.load(place.path), index, n) if n < 2**62 else None
+        if found is None:
+            raise HTTPException(404, "No such sample any more; go back to the list.")
+        return found
+
+
+def _headline(place: RunPlace) -> tuple[str, str, str]:
+    """(figure, what was run, remark) as far as they are known."""
+    try:
+        run = Run.load(place.path)
+    except OmnievalError as error:
+        return "", "", str(error)
+    config = run.config
+    about = " · ".join(str(config[key]) for key in ("recipe", "model", "backend") if config.get(key))
+    about = f"{about} · {run.info['started'][:16].replace('T', ' ')}"
+    try:
+        report = json.loads((place.path / "report.json").read_bytes())
+        if report["kind"] == "speech":
+            return f"WER {report['wer']['official_percent']:.2f} %", about, ""
+        official = report["official"]
+        figure = f"{100 * official['value']:.1f} % of {official['total']:,}"
+        return figure, about, "" if report["complete"] else "Not complete."
+    except FileNotFoundError:
+        return "", about, "Not scored yet."
+    except (OSError, ValueError, KeyError, TypeError):
+        return "", about, "No figure yet."
+
+
+def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in _STATIC:
+        raise HTTPException(404, "No such file.")
+    package, path, kind = _STATIC[name]
+    return Response(files(package).joinpath(path).read_bytes(), media_type=kind)
+
+
+def _said(request: Request, error: Exception) -> Response:
+    """Whatever a damaged or vanished run brings is said, and is no fault of the server."""
+    del request
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    text = str(error.detail) if isinstance(error, HTTPException) else str(error)
+    return HTMLResponse(page_of_text("Not to be shown", text), status_code=status)

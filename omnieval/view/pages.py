@@ -1,0 +1,173 @@
+"""The pages of lists: runs, the samples of a run, two runs beside each other."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from omnieval.report.html.markup import Markup, element, joined
+from omnieval.view.folders import RunPlace
+from omnieval.view.query import AGAINST, PAGE, SHOWS, SORTS, Query
+
+_EXCERPT = 160
+
+
+def document(title: str, *content: Markup | None, crumbs: Sequence[tuple[str, str]] = ()) -> str:
+    """A whole page. crumbs: (text, URL) of the pages above."""
+    above = [element("li", element("a", element("bdi", text), href=url)) for text, url in crumbs]
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", f"{title} · omnieval"),
+        element("link", rel="stylesheet", href="/static/style.css"),
+        element("link", rel="stylesheet", href="/static/view.css"),
+        element("script", src="/static/view.js", defer=True),
+    )
+    nav = element("nav", element("ul", *above), aria_label="Pages above") if above else None
+    body = element("body", element("main", nav, element("h1", element("bdi", title)), *content))
+    return "<!doctype html>\n" + element("html", head, body, lang="en")
+
+
+def runs_page(root: str, rows: Iterable[tuple[RunPlace, str, str, str]]) -> str:
+    """rows: (run, headline figure, what was run, remark)."""
+    lines = [
+        element(
+            "tr",
+            element("th", element("a", place.name, href=f"/run/{place.id}"),
+                    element("div", place.group, class_="soft") if place.group else None, scope="row"),
+            element("td", figure, class_="figure"), element("td", about), element("td", remark),
+        )
+        for place, figure, about, remark in rows
+    ]  # fmt: skip
+    if not lines:
+        return document("Runs", element("p", f"No run directory in {root}; `omnieval run` writes one."))
+    return document("Runs", _table(("Run", "Result", "What was run", ""), lines))
+
+
+def samples_page(
+    place: RunPlace,
+    about: str,
+    query: Query,
+    rows: Sequence[sqlite3.Row],
+    count: int,
+    facets: Sequence[sqlite3.Row],
+    others: Sequence[RunPlace],
+    remarks: Sequence[str],
+) -> str:
+    url = f"/run/{place.id}"
+    lines = [
+        element(
+            "tr",
+            element("th", element("a", row["id"], href=f"{url}/sample/{row['n']}{query.url()}"), scope="row"),
+            element("td", _badge(row["outcome"])), element("td", _told(row)),
+            element("td", element("bdi", _short(row["question"])), class_="text"),
+            element("td", element("bdi", _short(row["reply"])), class_="text"),
+        )
+        for row in rows
+    ]  # fmt: skip
+    first, last = query.page * PAGE + 1, query.page * PAGE + len(rows)
+    turn = element(
+        "p",
+        f"{first:,}–{last:,} of {count:,}" if rows else f"None of {count:,} on this page",
+        element("a", "← before", href=url + query.url(page=query.page - 1), rel="prev")
+        if query.page
+        else None,
+        element("a", "more →", href=url + query.url(page=query.page + 1), rel="next")
+        if last < count
+        else None,
+        class_="turn",
+    )
+    return document(
+        place.name,
+        element("p", about, class_="about"),
+        *(element("p", text, class_="warning") for text in remarks),
+        _filters(query, facets, others, url),
+        turn,
+        _table(("Sample", "Outcome", "", "Question", "Reply"), lines) if rows else None,
+        turn if len(rows) > 10 else None,
+        crumbs=[("Runs", "/")],
+    )
+
+
+def compare_page(
+    place: RunPlace, other: RunPlace, counts: Sequence[tuple[str, str, int]], total: int, query: Query
+) -> str:
+    """counts: (what, value of `show` or '', number of questions)."""
+    url = f"/run/{place.id}"
+    lines = [
+        element(
+            "tr",
+            element("th", element("a", what, href=url + query.url(show=show)) if show else what, scope="row"),
+            element("td", f"{number:,}", class_="n"),
+            element("td", f"{100 * number / total:.1f} %" if total else "", class_="n"),
+        )
+        for what, show, number in counts
+    ]
+    return document(
+        f"{place.name} against {other.name}",
+        element(
+            "p", f"{total:,} questions judged in both runs. With intervals and p-values: omnieval compare"
+        ),
+        _table(("", "Questions", ""), lines),
+        crumbs=[("Runs", "/"), (place.name, url)],
+    )
+
+
+def _filters(query: Query, facets: Sequence[sqlite3.Row], others: Sequence[RunPlace], url: str) -> Markup:
+    shows = [(key, text) for key, (text, _) in SHOWS.items() if others or key not in AGAINST]
+    groups = [("", "any")] + [
+        (str(row["f"]), f"{row['key']}: {_short(row['value'], 60)} ({row['samples']:,})") for row in facets
+    ]
+    fields: list[Markup | None] = [
+        _select("Show", "show", shows, query.show),
+        _select("Group", "facet", groups, "" if query.facet is None else str(query.facet))
+        if facets
+        else None,
+        _select("Against", "other", [("", "no other run"), *((o.id, o.name) for o in others)], query.other)
+        if others
+        else None,
+        _select("Order", "sort", [(key, text) for key, (text, _, _) in SORTS.items()], query.sort),
+        element("label", "Text", element("input", type="search", name="text", value=query.text)),
+        element("button", "Filter"),
+        element("a", "flips at a glance", href=f"{url}/against/{query.other}") if query.other else None,
+    ]
+    return element("form", *fields, method="get", action=url, class_="filters", role="search")
+
+
+def _select(label: str, name: str, choices: Sequence[tuple[str, str]], chosen: str) -> Markup:
+    options = [element("option", text, value=value, selected=value == chosen) for value, text in choices]
+    return element("label", label, element("select", *options, name=name))
+
+
+def _table(heads: Sequence[str], lines: Sequence[Markup]) -> Markup:
+    head = element("thead", element("tr", *(element("th", text, scope="col") for text in heads)))
+    return element("div", element("table", head, element("tbody", *lines)), class_="scroll")
+
+
+def _badge(outcome: str) -> Markup:
+    look = {"correct": "right", "wrong": "wrong", "failed": "wrong"}.get(outcome, "")
+    return element("span", outcome.replace("_", " "), class_=f"badge {look}")
+
+
+def _told(row: sqlite3.Row) -> str:
+    figures: list[Any] = [
+        f"picked {row['answer']}" if row["wer"] is None and row["answer"] else None,
+        row["failure"] if row["outcome"] == "failed" else None,
+        None if row["wer"] is None else f"WER {100 * row['wer']:.1f} %",
+        None if row["sim"] is None else f"SIM {row['sim']:.3f}",
+        row["flags"] or None,
+    ]
+    return ", ".join(str(figure) for figure in figures if figure)
+
+
+def _short(text: str | None, longest: int = _EXCERPT) -> str:
+    text = text or ""
+    return text if len(text) <= longest else text[:longest] + "…"
+
+
+def page_of_text(title: str, text: str) -> str:
+    """A page that only says something."""
+    return document(title, joined(element("p", text)), crumbs=[("Runs", "/")])
