@@ -133,9 +133,9 @@ def _build(run: Path, place: Path, state: str) -> None:
 def _fill(run: Path, connection: sqlite3.Connection) -> int:
     damaged: list[str] = []
     last: dict[str, Response] = {}
-    for at, response in _records(run / RESPONSES, Response, damaged):
-        last[response.sample_id] = response
-        connection.execute("INSERT INTO tried VALUES (?, ?)", (response.sample_id, at))
+    for at, tried in _records(run / RESPONSES, Response, damaged):
+        last[tried.sample_id] = tried
+        connection.execute("INSERT INTO tried VALUES (?, ?)", (tried.sample_id, at))
     scores = {score.sample_id: (at, score) for at, score in _records(run / SCORES, Score, damaged)}
     facets: dict[tuple[str, str], int] = {}
     members: list[tuple[int, int]] = []
@@ -181,7 +181,7 @@ def _clean(text: str) -> str:
 
 
 def _records(path: Path, kind: type[T], damaged: list[str]) -> Iterator[tuple[int, T]]:
-    """(place, record) of each whole line; a damaged one is counted, a torn last one is still being written."""
+    """(place, record) of each whole line; a damaged one is counted, a torn last one left out."""
     try:
         with path.open("rb") as file:
             at = 0

@@ -21,7 +21,8 @@ from omnieval.view.index import line_at
 # What a browser may be given, by suffix; nothing else leaves a data set's folder.
 _MIMES = {
     ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".webp": "image/webp",
-    ".wav": "audio/wav", ".mp3": "audio/mpeg", ".flac": "audio/flac", ".ogg": "audio/ogg", ".m4a": "audio/mp4",
+    ".wav": "audio/wav", ".mp3": "audio/mpeg", ".flac": "audio/flac", ".ogg": "audio/ogg",
+    ".m4a": "audio/mp4",
     ".mp4": "video/mp4", ".m4v": "video/mp4", ".webm": "video/webm", ".mov": "video/quicktime",
     ".mkv": "video/x-matroska",
 }  # fmt: skip
@@ -29,7 +30,7 @@ _MIMES = {
 
 @dataclass(frozen=True)
 class MediaFile:
-    """One file that may be served. role: frame, segment, sound, answer, try, or a role of the sample's media."""
+    """One file that may be served. role: frame, segment, sound, answer, try, or of the sample."""
 
     role: str
     path: Path

@@ -75,7 +75,8 @@ class Found:
         """other: the index file of the other run, where the query names one."""
         self._index = index
         self._query = query
-        self._from, self._values = "sample s", []
+        self._from = "sample s"
+        self._values: list[int | str] = []
         where = [SHOWS[query.show][1] if other or query.show not in AGAINST else "1"]
         if other is not None:
             index.execute("ATTACH ? AS other", (f"{other.as_uri()}?mode=ro",))
@@ -115,7 +116,8 @@ class Found:
         sign, way = (">", "ASC") if ahead else ("<", "DESC")
         found = self._index.execute(
             f"SELECT s.n FROM {self._from} WHERE {self._where} AND ({self._key}, s.n) {sign} "
-            f"(SELECT {self._key}, s.n FROM sample s WHERE s.n = ?) ORDER BY {self._key} {way}, s.n {way} LIMIT 1",
+            f"(SELECT {self._key}, s.n FROM sample s WHERE s.n = ?) "
+            f"ORDER BY {self._key} {way}, s.n {way} LIMIT 1",
             [*self._values, n],
         ).fetchone()
         return None if found is None else int(found[0])

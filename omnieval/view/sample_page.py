@@ -201,7 +201,7 @@ def _tries(tries: Sequence[Response]) -> Markup | None:
         return None
     rows = [
         element("tr", element("th", str(r.attempt), scope="row"),
-                element("td", r.error.kind + ": " + r.error.message[:300] if r.error else r.finish_reason or ""),
+                element("td", _end(r)),
                 *(element("td", "" if v is None else f"{v:.3f}", class_="n")
                   for v in (r.timing.ttft_s, r.timing.ttfp_s, r.timing.e2e_s, r.timing.rtf)))
         for r in tries
@@ -210,6 +210,12 @@ def _tries(tries: Sequence[Response]) -> Markup | None:
     head = element("thead", element("tr", *(element("th", text, scope="col") for text in heads)))
     table = element("div", element("table", head, element("tbody", *rows)), class_="scroll")
     return _section("Tries", table)
+
+
+def _end(response: Response) -> str:
+    if response.error is None:
+        return response.finish_reason or ""
+    return f"{response.error.kind}: {response.error.message[:300]}"
 
 
 def _request(request: Request | None, cut: str | None) -> Markup | None:

@@ -1,0 +1,97 @@
+"""The viewer in a real browser: a run is opened, filtered, heard and compared; nothing in it runs or leaves."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.command import omnieval, start
+from tests.integration.browser import DESKTOP, PHONE, OpenPage, keep_picture, scrolls_sideways
+from tests.runs import choice_run
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+HOSTILE = "<script>window.hit=1</script><img src=http://192.0.2.1/x onerror=window.hit=1></style>\u202e"
+
+
+def until(page: Page, expression: str) -> None:
+    """Wait for an expression to be true (the page's policy forbids the evaluation that Playwright's own wait uses)."""
+    for _ in range(100):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(100)
+    pytest.fail(f"never true: {expression}", pytrace=False)
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("view")
+    cache = folder / "cache"
+    for name, seed in (("monday", "1"), ("tuesday", "2")):
+        done = omnieval(
+            "run", "daily-omni", "--sample", "--backend", "chance", "--set", f"backend_seed={seed}",
+            "--cache-dir", cache, "--out", folder / "runs" / name,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    choice_run(folder / "runs" / "hostile", ["wrong"], replies={0: HOSTILE}, question=HOSTILE)
+    viewer = start("view", folder / "runs", "--no-browser", XDG_CACHE_HOME=str(folder / "xdg"))
+    assert viewer.stdout is not None
+    yield viewer.stdout.readline().strip()
+    viewer.send_signal(signal.SIGINT)
+    rest, _ = viewer.communicate(timeout=20)
+    assert viewer.returncode == 0, rest
+    assert "token=" not in rest
+    assert "Traceback" not in rest
+
+
+@pytest.mark.parametrize("width", [PHONE, DESKTOP])
+def test_a_run_is_opened_filtered_heard_and_compared(url: str, open_page: OpenPage, width: int) -> None:
+    page = open_page(url, width=width, scheme="dark" if width == PHONE else "light")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    assert "token" not in page.url
+    keep_picture(page, f"view-runs-{width}")
+    page.get_by_role("link", name="monday").click()
+    page.get_by_label("Show").select_option("wrong")
+    page.get_by_role("button", name="Filter").click()
+    assert page.locator("tbody .badge.wrong").count() == page.locator("tbody tr").count() > 0
+    assert not scrolls_sideways(page)
+    keep_picture(page, f"view-wrong-{width}")
+    page.locator("tbody th a").first.click()
+    first = page.url
+    until(page, "[...document.querySelectorAll('.strip img')].some(i => i.naturalWidth > 0)")
+    page.get_by_text(re.compile("segments of sound")).click()
+    page.locator(".segments audio").first.evaluate("a => { a.muted = true; return a.play() }")
+    until(page, "document.querySelector('.segments audio').currentTime > 0.1")
+    assert not scrolls_sideways(page)
+    keep_picture(page, f"view-sample-{width}")
+    page.keyboard.press("j")
+    page.wait_for_url(lambda now: now != first)
+    page.keyboard.press("k")
+    page.wait_for_url(first)
+    page.get_by_role("link", name="monday").click()
+    page.get_by_label("Against").select_option(label="tuesday")
+    page.get_by_label("Show").select_option("flipped")
+    page.get_by_role("button", name="Filter").click()
+    page.get_by_role("link", name="flips at a glance").click()
+    assert page.get_by_text("right there, not here").count() == 1
+    keep_picture(page, f"view-against-{width}")
+    host = url.partition("?")[0]
+    assert all(one.startswith(host) for one in asked)
+
+
+def test_hostile_text_does_nothing(url: str, open_page: OpenPage) -> None:
+    page = open_page(url)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.get_by_role("link", name="hostile").click()
+    page.locator("tbody th a").first.click()
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("window.hit") is None
+    assert all(one.startswith(url.partition("?")[0]) for one in asked)

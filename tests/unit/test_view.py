@@ -1,0 +1,192 @@
+"""The viewer's pages and who may see them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette")
+from starlette.testclient import TestClient
+
+from omnieval.errors import ConfigError
+from omnieval.runlog import Run
+from omnieval.view.app import make_app
+from omnieval.view.folders import find_runs
+from omnieval.view.index import index_path, open_index
+from omnieval.view.query import Found, Query
+from omnieval.view.serve import serve
+from tests.runs import choice_run, speech_run
+
+ATTACKS = (
+    "<script>window.hit=1</script>",
+    "<img src=x onerror=window.hit=1>",
+    "</style><b>",
+    "\u202eevil",
+    "x" * 300_000,
+)
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> TestClient:
+    replies = dict(enumerate(ATTACKS))
+    outcomes = [*["wrong"] * 5, "correct", "unparsed", "timeout", "correct"]
+    choice_run(tmp_path / "runs" / "a", outcomes, replies=replies)
+    choice_run(
+        tmp_path / "runs" / "suite" / "b", [*["correct"] * 5, "wrong", "correct", "correct", "correct"]
+    )
+    app = make_app(tmp_path / "runs", tmp_path / "index", token="secret", port=8000)
+    found = TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=True)
+    assert found.get("/?token=secret").status_code == 200
+    return found
+
+
+def run_id(client: TestClient, name: str) -> str:
+    text = client.get("/").text
+    return text.split(f'">{name}</a>')[0].rsplit("/run/", 1)[1]
+
+
+def test_only_the_holder_of_the_token_is_answered(client: TestClient) -> None:
+    stranger = TestClient(client.app, base_url="http://127.0.0.1:8000")
+    for url in ("/", "/static/view.js", "/?token=wrong", "/run/x"):
+        assert stranger.get(url).status_code == 401
+    answer = stranger.get("/?token=secret", follow_redirects=False)
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert "secret" not in cookie
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example:8000", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil:8000", "10.0.0.1:8000"]
+)
+def test_another_name_is_refused(client: TestClient, host: str) -> None:
+    assert client.get("/", headers={"host": host}).status_code == 421
+
+
+def test_another_origin_and_other_methods_are_refused(client: TestClient) -> None:
+    assert client.get("/", headers={"origin": "http://evil.example"}).status_code == 403
+    assert client.get("/", headers={"origin": "null"}).status_code == 403
+    assert client.post("/run/x/sample/1/prepare").status_code == 403
+    assert client.delete("/").status_code == 405
+
+
+def test_no_path_leads_outside(client: TestClient) -> None:
+    for url in ("/static/..%2f..%2fapp.py", "/static/%2e%2e/app.py", "/run/..%2f..%2fetc/sample/0/media/0"):
+        assert client.get(url).status_code == 404
+
+
+def test_headers_forbid_what_pages_do_not_need(client: TestClient) -> None:
+    headers = client.get("/").headers
+    assert headers["content-security-policy"].startswith("default-src 'none'")
+    assert "unsafe" not in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+
+
+def test_replies_are_text(client: TestClient) -> None:
+    run = run_id(client, "a")
+    for n, attack in enumerate(ATTACKS[:4]):
+        for url in (f"/run/{run}", f"/run/{run}/sample/{n}"):
+            page = client.get(url).text
+            assert attack not in page
+    long = client.get(f"/run/{run}/sample/4").text
+    assert len(long) < 50_000
+    assert "show all 300,000 characters" in long
+    assert "x" * 300_000 in client.get(f"/run/{run}/sample/4?all=1").text
+
+
+def test_filters_flips_and_search(client: TestClient, tmp_path: Path) -> None:
+    outcomes = [score.outcome for score in Run.load(tmp_path / "runs" / "a").scores()]
+    assert {"wrong", "failed", "correct"} <= set(outcomes)
+    run, other = run_id(client, "a"), run_id(client, "b")
+    for show in ("wrong", "unparsed", "failed", "correct"):
+        (number,) = re.findall(
+            r">[^<]*?of (\d+)(?: on this page)?<", client.get(f"/run/{run}?show={show}").text
+        ) or ["0"]
+        assert int(number) == outcomes.count(show)
+    assert "of 1<" in client.get(f"/run/{run}?text=onerror").text
+    assert "of 1<" in client.get(f"/run/{run}?show=gained&other={other}").text
+    assert "of 7<" in client.get(f"/run/{run}?show=lost&other={other}").text
+    assert "right here, not there" in client.get(f"/run/{run}/against/{other}").text
+    for odd in (
+        "?text=%22%00%27",
+        "?page=99999999999",
+        "?facet=x&sort=;",
+        "?show=lost",
+        "?other=nowhere",
+        "?text=%ud800",
+    ):
+        assert client.get(f"/run/{run}{odd}").status_code == 200
+
+
+def test_a_damaged_torn_unscored_or_vanished_run_is_told(client: TestClient, tmp_path: Path) -> None:
+    run, folder = run_id(client, "a"), tmp_path / "runs" / "a"
+    (folder / "scores.jsonl").write_text("{not json\n")
+    (folder / "report.json").unlink()
+    with (folder / "responses.jsonl").open("a") as file:
+        file.write('{"sample_id": "s0", "te')
+    (tmp_path / "index" / index_path(folder, tmp_path).name).unlink(missing_ok=True)
+    page = client.get(f"/run/{run}").text
+    assert "1 damaged lines" in page
+    assert "Not scored yet." in page
+    assert client.get(f"/run/{run}/sample/0").status_code == 200
+    (folder / "run.json").write_text("[]")
+    assert client.get("/").status_code == 200
+    assert client.get(f"/run/{run}/sample/0").status_code == 404
+    shutil.rmtree(folder)
+    assert client.get(f"/run/{run}").status_code == 404
+    assert client.get("/").status_code == 200
+
+
+def test_neighbours_follow_filter_and_order(tmp_path: Path) -> None:
+    run = choice_run(tmp_path / "r", ["wrong", "correct", "wrong", "wrong"])
+    index = open_index(run.directory, tmp_path / "index")
+    assert Found(index, Query(show="wrong"), None).beside(0, after=True) == 2
+    down = Found(index, Query(show="wrong", sort="slow"), None)
+    order = [row["n"] for row in down.page()]
+    assert down.beside(order[0], after=True) == order[1]
+    assert down.beside(order[1], after=False) == order[0]
+    assert down.beside(order[0], after=False) is None
+
+
+def test_a_damaged_index_is_made_anew(tmp_path: Path) -> None:
+    run = choice_run(tmp_path / "r", ["wrong"])
+    open_index(run.directory, tmp_path).close()
+    index_path(run.directory, tmp_path).write_bytes(b"no database")
+    with open_index(run.directory, tmp_path) as index:
+        assert Found(index, Query(), None).count() == 1
+    assert isinstance(index, sqlite3.Connection)
+
+
+def test_a_spoken_run_shows_what_was_heard(tmp_path: Path) -> None:
+    run = speech_run(tmp_path / "runs" / "s", [{"wer": 0.5}, "no_audio"])
+    app = make_app(run.directory, tmp_path / "index", token="t", port=8000)
+    client = TestClient(app, base_url="http://127.0.0.1:8000")
+    client.get("/?token=t")
+    (name,) = find_runs(run.directory)
+    page = client.get(f"/run/{name}/sample/0").text
+    assert '<del class="sub">text</del><ins class="sub">test</ins>' in page
+
+
+def test_other_machines_are_let_in_only_on_request(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--allow-remote"):
+        serve(tmp_path, host="0.0.0.0", port=0, allow_remote=False, browser=False, told=print)
+
+
+def test_media_outside_the_data_set_are_not_served(tmp_path: Path) -> None:
+    run = choice_run(tmp_path / "runs" / "a", ["wrong"])
+    secret = tmp_path / "secret.wav"
+    secret.write_bytes(b"secret")
+    samples = run.directory / "samples.jsonl"
+    samples.write_text(samples.read_text().replace('"media":{}', f'"media":{{"audio":"{secret}"}}'))
+    app = make_app(tmp_path / "runs", tmp_path / "index", token="t", port=8000)
+    client = TestClient(app, base_url="http://127.0.0.1:8000")
+    client.get("/?token=t")
+    (name,) = find_runs(tmp_path / "runs")
+    assert "lies outside" in client.get(f"/run/{name}/sample/0").text
+    for k in range(3):
+        assert client.get(f"/run/{name}/sample/0/media/{k}").status_code == 404
