@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -124,7 +123,7 @@ def _build(run: Path, place: Path, state: str) -> None:
         connection.executemany("INSERT INTO about VALUES (?, ?)", [(k, str(v)) for k, v in facts.items()])
         connection.commit()
         connection.close()
-        os.replace(new, place)
+        new.replace(place)
     finally:
         connection.close()
         new.unlink(missing_ok=True)
