@@ -15,11 +15,13 @@ class BackendContext:
     """What a factory needs beside the configuration, and what must never be stored with it.
 
     media_url: makes the URL of a media part; None for a backend that declares no `needs_transport`.
+    reads_media: media_url reads the file, which takes time; else it is but a name.
     api_key: never written to a file, a log or an error message.
     """
 
     media_url: MediaUrl | None = None
     api_key: str | None = field(default=None, repr=False)
+    reads_media: bool = True
 
 
 @runtime_checkable

@@ -56,6 +56,7 @@ class ModelServer:
         self._backend = backend
         self._base_url = config.base_url
         self._media_url: MediaUrl = context.media_url
+        self._reads_media = context.reads_media
         self._encoding = asyncio.Semaphore(_ENCODED_AT_ONCE)
         limit = most_in_flight(config.concurrency) + 4
         self._client = httpx.AsyncClient(
@@ -94,6 +95,8 @@ class ModelServer:
 
     async def body(self, request: Request, build: BuildBody) -> Body:
         """The encoded body of a request. Raises FailedTry when a media file cannot be read."""
+        if not self._reads_media:
+            return self._encoded(request, build)
         parts = [part for message in request.messages for part in message.parts]
         if request.speech is not None:
             parts += [request.speech.reference_audio] if request.speech.reference_audio else []

@@ -32,7 +32,7 @@ async def deployment(
     allowed to read. Raises ConfigError, BackendError.
     """
     with _media_url(config) as (kind, media_url):
-        backend = _backend(config, BackendContext(media_url, api_key))
+        backend = _backend(config, BackendContext(media_url, api_key, reads_media=kind == "inline"))
         if kind == "file" and backend.capabilities.needs_transport:
             notify(media_advice(folders))
         try:
