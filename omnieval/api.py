@@ -9,12 +9,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
+import omnieval.suite as suites
 from omnieval.config import RunConfig
 from omnieval.engine.execute import Execution, Notify
 from omnieval.engine.execute import check as check_deployment
@@ -35,6 +36,7 @@ from omnieval.runlog.store import GATE_JSON, REPORT_HTML
 from omnieval.scored import execute_and_score, score_with
 from omnieval.scoring.spoken import Heard
 from omnieval.settings import SHORT_NAMES, configure, flattened, reconfigure, rule_named
+from omnieval.suite import Suite, SuiteGateResult, SuiteReport
 
 __all__ = [
     "SHORT_NAMES",
@@ -44,6 +46,7 @@ __all__ = [
     "configure",
     "execute_and_score",
     "gate",
+    "gate_suite",
     "load_report",
     "load_run",
     "prepare",
@@ -78,6 +81,78 @@ def run(
     """
     config = configure(recipe, list(flattened(settings)), sample=sample)
     return execute_and_score(config, out=out, api_key=api_key, listener=listener, notify=notify).run
+
+
+def run_suite(
+    recipes: str | Path | Sequence[str | Path],
+    *,
+    out: Path | str | None = None,
+    sample: bool = False,
+    data: str | Path | Mapping[str, str | Path] | None = None,
+    gate: str | Path | None = None,
+    members: Mapping[str, Mapping[str, Any]] | None = None,
+    api_key: str | None = None,
+    listener: Listener = lambda _: None,
+    notify: Notify = lambda _: None,
+    **settings: Any,
+) -> Suite:
+    """Run several recipes as one, or a suite by its name or file, and score them.
+
+    out: the suite's directory; one that holds the same suite is continued. data: one folder that holds all
+    data sets under their usual names, or one by member. gate: instead of the suite's own. members: settings
+    of single members, by name; settings: for all. The others are as for `run`.
+    Returns the suite's directory; `load_suite_report` reads what came of it. A member that cannot be run does
+    not end it, a server that is gone does.
+    Raises ConfigError, DataError before anything is asked, StorageError.
+    """
+    names = [recipes] if isinstance(recipes, str | Path) else list(recipes)
+    if data is None:
+        places = []
+    elif isinstance(data, Mapping):
+        places = [f"{name}={place}" for name, place in data.items()]
+    else:
+        places = [str(data)]
+    overrides = list(flattened(settings))
+    for name, given in (members or {}).items():
+        overrides += [(f"{name}.{key}", value) for key, value in flattened(given)]
+    plan = suites.plan_suite(
+        names, overrides, data=places, sample=sample, gate=None if gate is None else str(gate)
+    )
+    return suites.run_members(
+        plan,
+        out=None if out is None else Path(out).expanduser(),
+        api_key=lambda _: api_key,
+        listener=listener,
+        notify=notify,
+    ).suite
+
+
+def resume_suite(
+    directory: Path | str,
+    *,
+    api_key: str | None = None,
+    listener: Listener = lambda _: None,
+    notify: Notify = lambda _: None,
+    **settings: Any,
+) -> Suite:
+    """Continue a suite where it stopped: members that are finished stay as they are; see `resume`."""
+    plan = suites.resumed(directory, list(flattened(settings)))
+    return suites.run_members(
+        plan, out=Path(directory), api_key=lambda _: api_key, listener=listener, notify=notify
+    ).suite
+
+
+def load_suite_report(suite: Suite | Path | str) -> SuiteReport:
+    """The combined report of a suite, from its members' reports as last written. Raises ScoringError."""
+    return suites.build_suite_report(suite if isinstance(suite, Suite) else Suite.load(suite))
+
+
+def gate_suite(suite: Suite | Path | str, gate: Path | str | None = None) -> SuiteGateResult:
+    """Judge every member of a suite by the lines for it; gate: None for the suite's own. See `gate`."""
+    loaded = suite if isinstance(suite, Suite) else Suite.load(suite)
+    result = suites.judge_suite(loaded, gate)
+    suites.write_report(loaded)
+    return result
 
 
 def resume(
@@ -223,26 +298,35 @@ def compare(
 ) -> tuple[Comparison, ...]:
     """Compare the second run, and each of the others, with the first: one Comparison each.
 
-    first, second, others: run directories, or folders of repetitions of one run (whose times are then
-    compared by their medians). parser: a rule by which the replies of all are read; `official` is the
-    benchmark's, None the one by which the first was scored.
+    first, second, others: run directories; suites' directories, which are compared member by member; or
+    folders of repetitions of one run, whose times are then compared by their medians. parser: a rule by which
+    the replies of all are read; `official` is the benchmark's, None the one by which the first was scored.
     Raises ConfigError where runs may not be compared, ScoringError where one has not been scored.
     """
+    if suites.holds_suite(Path(first)):
+        return tuple(
+            found
+            for member in suites.common_members([Path(path) for path in (first, second, *others)])
+            for found in compare(*(Path(path) / member for path in (first, second, *others)), parser=parser)
+        )
     sides = [load_side(Path(path)) for path in (first, second, *others)]
     rule = None if parser is None else rule_named(sides[0].run.config["benchmark"], parser)
     return tuple(compare_runs(sides[0], side, parser=rule) for side in sides[1:])
 
 
-def gate(run: Path | str, gate: Path | str, *, section: str | None = None) -> GateResult:
+def gate(run: Path | str, gate: Path | str | None = None, *, section: str | None = None) -> GateResult:
     """Judge a scored run by the lines of a gate; the verdicts are kept in its gate.json and report.html.
 
     run: a run directory, or a folder of repetitions of one run, whose times are then judged by their medians.
-    gate: path of a gate file, or the name of a bundled one. section: whose lines to take, instead of those
-    for the run's recipe.
+    gate: path of a gate file, or the name of a bundled one; None for the run's own. section: whose lines
+    to take, instead of those for the run's recipe.
     Raises ConfigError for a bad gate file, ScoringError where the run has not been scored, StorageError.
     """
     side = load_side(Path(run))
-    result = judge_run(side, load_gate(find_gate(gate)), section=section)
+    chosen = side.run.config.get("gate") if gate is None else gate
+    if chosen is None:
+        raise ConfigError(f"{run}: this run has no gate of its own; give --gate FILE")
+    result = judge_run(side, load_gate(find_gate(chosen)), section=section)
     replace_json(side.run.directory / GATE_JSON, TypeAdapter(GateResult).dump_python(result, mode="json"))
     page = side.run.directory / REPORT_HTML
     if page.is_file():

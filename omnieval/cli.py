@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from omnieval.cache_commands import cache_app
+from omnieval.console import heard_display, new_console, print_line
 from omnieval.data_commands import data_app
 from omnieval.html_output import write_html
+from omnieval.suite_commands import run_suite, score_suite, show_suite
 from omnieval.verdict_commands import compare, gate
 from omnieval.view_commands import view
 
@@ -47,7 +49,22 @@ Recipe = Annotated[
         help="Name of a bundled recipe (`omnieval list recipes`) or path of one.", show_default=False
     ),
 ]
+Recipes = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Bundled recipes or paths; several, or a suite's (`omnieval list suites`), are run as one.",
+        show_default=False,
+    ),
+]
 Data = Annotated[Path | None, typer.Option(help="Folder of the data set.")]
+Places = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--data",
+        metavar="PLACE",
+        help="Folder of the data set; for a suite MEMBER=PLACE, repeatable, or a folder that holds all.",
+    ),
+]
 UseSample = Annotated[bool, typer.Option("--sample", help="Use the small data set that the package carries.")]
 Settings = Annotated[
     list[str] | None,
@@ -79,8 +96,8 @@ CacheDir = Annotated[Path | None, typer.Option(help="Where prepared media are ke
 
 @app.command()
 def run(
-    recipe: Recipe = None,
-    data: Data = None,
+    recipe: Recipes = None,
+    data: Places = None,
     sample: UseSample = False,
     base_url: BaseUrls = None,
     model: ModelName = None,
@@ -106,14 +123,22 @@ def run(
     transport: Transport = None,
     cache_dir: CacheDir = None,
     api_key_env: ApiKeyEnv = None,
+    gate_: Annotated[
+        str | None,
+        typer.Option("--gate", metavar="FILE", help="The gate by which `omnieval gate` will judge it."),
+    ] = None,
+    stop_when: Annotated[
+        str | None,
+        typer.Option(metavar="gate", help="End once the lines of --gate on accuracy are decided."),
+    ] = None,
 ) -> None:
-    """Ask a model a benchmark's questions, score the answers and write a report."""
+    """Ask a model the questions of one or several benchmarks, score the answers and write a report."""
     from omnieval import api
     from omnieval.errors import ConfigError
+    from omnieval.suite import holds_suite, is_suite
 
     overrides = _overrides(
         set_,
-        data=data,
         **_servers(base_url),
         model=model,
         backend=backend,
@@ -126,29 +151,42 @@ def run(
         transport=transport,
         cache_dir=cache_dir,
         api_key_env=api_key_env,
+        stop_when=stop_when,
     )
+    recipes = recipe or []
+    if resume is not None and (recipes or sample or out is not None):
+        raise ConfigError("--resume takes the recipe from the run; give no recipe, --sample or --out with it")
+    if is_suite(recipes) or (resume is not None and holds_suite(resume)):
+        run_suite(
+            recipes,
+            overrides,
+            data=data or [],
+            sample=sample,
+            gate=gate_,
+            out=out,
+            resume=resume,
+            api_key=lambda config: _api_key(config.api_key_env, api_key_env),
+        )
+        return
+    overrides += [*_one_place(data), *([("gate", gate_)] if gate_ else [])]
     if resume is not None:
-        if recipe is not None or sample or out is not None:
-            raise ConfigError(
-                "--resume takes the recipe from the run; give no recipe, --sample or --out with it"
-            )
         config = api.reconfigure(resume, overrides)
         out = resume
-    elif recipe is None:
+    elif not recipes:
         raise ConfigError("name a recipe, for example `omnieval run daily-omni`, or --resume a run directory")
     else:
-        config = api.configure(recipe, overrides, sample=sample)
+        config = api.configure(recipes[0], overrides, sample=sample)
     from omnieval.progress_display import progress_display
 
-    console = _console()
+    console = new_console()
     with progress_display(console) as listener:
         execution = api.execute_and_score(
             config,
             out=out,
             api_key=_api_key(config.api_key_env, api_key_env),
             listener=listener,
-            notify=lambda line: _print_line(console, line, style="dim"),
-            heard=_heard(console),
+            notify=lambda line: print_line(console, line, style="dim"),
+            heard=heard_display(console),
         )
     _conclude(execution, console)
 
@@ -182,12 +220,12 @@ def check(
         api_key_env=api_key_env,
     )
     config = api.configure(recipe or "", overrides, sample=sample)
-    console = _console()
+    console = new_console()
     findings = api.check_config(
         config,
         api_key=_api_key(config.api_key_env, api_key_env),
-        notify=lambda line: None if json_ else _print_line(console, line, style="dim"),
-        found=lambda finding: None if json_ else _print_line(console, f"{finding.verdict}: {finding.check}"),
+        notify=lambda line: None if json_ else print_line(console, line, style="dim"),
+        found=lambda finding: None if json_ else print_line(console, f"{finding.verdict}: {finding.check}"),
     )
     if json_:
         import json
@@ -228,9 +266,9 @@ def prepare(
         cache_dir=cache_dir,
     )
     config = api.configure(recipe or "", overrides, sample=sample)
-    console = _console()
+    console = new_console()
     with progress_display(console) as listener:
-        filled = fill_cache(config, listener=listener, notify=lambda line: _print_line(console, line))
+        filled = fill_cache(config, listener=listener, notify=lambda line: print_line(console, line))
     show_filled(filled, console)
 
 
@@ -247,7 +285,11 @@ def score(
         ),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(help="Where the reference voices lie, if not where the run found them.")
+        list[str] | None,
+        typer.Option(
+            metavar="PLACE",
+            help="Where the reference voices lie, if not where the run found them; as for `run`.",
+        ),
     ] = None,
     audio: Annotated[
         Path | None, typer.Option(help="Score this folder of {id}.wav files instead of a run.")
@@ -258,12 +300,13 @@ def score(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="With --audio: the run directory to write.")] = None,
 ) -> None:
-    """Score a run's answers again, without the model, and write its report anew."""
+    """Score a run's or a suite's answers again, without the model, and write its report anew."""
     from omnieval import api
     from omnieval.errors import ConfigError
+    from omnieval.suite import holds_suite
 
-    console = _console()
-    heard = _heard(console)
+    console = new_console()
+    heard = heard_display(console)
     overrides = _overrides(set_)
     if audio is not None or meta is not None:
         if audio is None or meta is None or directory is not None or parser is not None or data is not None:
@@ -280,7 +323,7 @@ def score(
                 out=out,
                 overrides=overrides,
                 listener=listener,
-                notify=lambda line: _print_line(console, line, style="dim"),
+                notify=lambda line: print_line(console, line, style="dim"),
                 heard=heard,
             )
         _conclude(execution, console)
@@ -289,9 +332,13 @@ def score(
         raise ConfigError("name a run directory, or --audio DIR with --meta LIST")
     if out is not None or language is not None:
         raise ConfigError("--out and --language belong to --audio")
+    if holds_suite(directory):
+        score_suite(directory, overrides, parser=parser, data=data or [])
+        return
     run = api.load_run(directory)
+    place = dict(_one_place(data)).get("data")
     _show(
-        api.score_with(run, parser=parser, data=data, heard=heard, overrides=overrides),
+        api.score_with(run, parser=parser, data=place, heard=heard, overrides=overrides),
         console,
     )
 
@@ -305,12 +352,16 @@ def report(
         str | None, typer.Option("--html", metavar="FILE", help="Write the HTML report; - prints it.")
     ] = None,
 ) -> None:
-    """Show the report of a run as last scored."""
+    """Show the report of a run or a suite as last scored."""
     from omnieval import api
     from omnieval.report.markdown import to_markdown
     from omnieval.report.pages import page_of
     from omnieval.report.terminal import show
+    from omnieval.suite import holds_suite
 
+    if holds_suite(directory):
+        show_suite(directory, json_=json_, markdown=markdown)
+        return
     loaded = api.load_run(directory)
     if json_:
         import json
@@ -327,7 +378,7 @@ def report(
 
         write_html(html, report_html(loaded, api.load_report(loaded)))
     else:
-        show(page_of(api.load_report(loaded)), _console())
+        show(page_of(api.load_report(loaded)), new_console())
 
 
 @app.command("list")
@@ -335,7 +386,7 @@ def list_names(
     what: Annotated[
         str,
         typer.Argument(
-            help="benchmarks, backends, recipes, parsers, recognisers, encoders or gates.",
+            help="benchmarks, backends, recipes, parsers, recognisers, encoders, gates or suites.",
             show_default=False,
         ),
     ],
@@ -350,6 +401,7 @@ def list_names(
     from omnieval.report.gate import gate_names
     from omnieval.scoring.asr import RECOGNISERS
     from omnieval.scoring.speaker import ENCODERS
+    from omnieval.suite import suite_names
 
     names: dict[str, Callable[[], list[str]]] = {
         "benchmarks": BENCHMARKS.names,
@@ -359,6 +411,7 @@ def list_names(
         "recognisers": lambda: list(RECOGNISERS),
         "encoders": lambda: list(ENCODERS),
         "gates": gate_names,
+        "suites": suite_names,
     }
     if what not in names:
         raise ConfigError(f"cannot list {what!r}{suggest(what, names)}")
@@ -431,9 +484,9 @@ def _show(
 
     show(page_of(report), console)
     if directory is not None:
-        _print_line(console, f"report: {directory / 'report.html'}")
+        print_line(console, f"report: {directory / 'report.html'}")
         if report.kind == "speech" and report.recogniser is None and not report.not_measured:
-            _print_line(console, f"to hear the sounds: omnieval score {directory}")
+            print_line(console, f"to hear the sounds: omnieval score {directory}")
     if not ending:
         return
     if report.kind == "speech" and report.not_measured:
@@ -443,23 +496,6 @@ def _show(
     if report.complete and failed >= asked > 0:
         typer.echo("error: every sample failed, so that nothing was measured", err=True)
         sys.exit(1)
-
-
-def _heard(console: Console) -> Callable[[int, int], None]:
-    """Says every ten seconds how many sounds were heard."""
-    from time import monotonic
-
-    from omnieval.progress_display import PLAIN_INTERVAL_S
-
-    shown = monotonic()
-
-    def heard(done: int, total: int) -> None:
-        nonlocal shown
-        if monotonic() - shown >= PLAIN_INTERVAL_S:
-            shown = monotonic()
-            _print_line(console, f"heard {done}/{total}", style="dim")
-
-    return heard
 
 
 def _overrides(assignments: list[str] | None, **flags: Any) -> list[tuple[str, Any]]:
@@ -477,6 +513,15 @@ def _overrides(assignments: list[str] | None, **flags: Any) -> list[tuple[str, A
 def _servers(urls: list[str] | None) -> dict[str, Any]:
     """The settings of one or several servers; a new first one replaces all that a run had."""
     return {"base_url": urls[0], "replicas": tuple(urls[1:])} if urls else {}
+
+
+def _one_place(data: list[str] | None) -> list[tuple[str, Any]]:
+    """The setting of `--data` for a single run."""
+    from omnieval.errors import ConfigError
+
+    if data is not None and len(data) > 1:
+        raise ConfigError("one run has one data set; several --data belong to a suite")
+    return [("data", data[0])] if data else []
 
 
 def _plain(value: Any) -> Any:
@@ -503,16 +548,3 @@ def _api_key(name: str, named_by_user: str | None) -> str | None:
     if named_by_user is not None and not os.environ.get(name):
         raise ConfigError(f"--api-key-env {name}: that environment variable is not set")
     return os.environ.get(name)
-
-
-def _print_line(console: Console, line: str, style: str | None = None) -> None:
-    """One unwrapped line of plain text, so that paths can be copied."""
-    from omnieval.parsing import visible
-
-    console.print(visible(line), style=style, markup=False, highlight=False, soft_wrap=True)
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(soft_wrap=False)

@@ -173,7 +173,9 @@ class RunConfig(Strict):
     run, or never. stream: ask for the answer in pieces as it is made. warmup: requests sent, and kept apart,
     before the first that counts. replicas: base URLs of further servers of the same model. concurrency:
     requests in flight; auto finds as many as the server makes use of. request_rate: requests a second, at
-    random intervals, up to `concurrency` in flight; null sends them as fast as there is room. recordings:
+    random intervals, up to `concurrency` in flight; null sends them as fast as there is room. gate: the gate by
+    which the run is to be judged, a bundled one's name or a path. stop_when: `gate` asks videos in random order
+    and ends the run once the gate's lines on accuracy are decided (see `omnieval.stats.sequential`). recordings:
     folder of `{id}.wav` files for the backend `recorded`.
     """
 
@@ -189,6 +191,8 @@ class RunConfig(Strict):
     extra_body: dict[str, Any] = {}
     select: SelectConfig = SelectConfig()
     backend_seed: int = 0
+    gate: str | None = None
+    stop_when: Literal["gate"] | None = None
     stream: bool = True
     pcm: PcmConfig = PcmConfig()
     warmup: int = Field(0, ge=0)
@@ -249,6 +253,14 @@ class RunConfig(Strict):
             return value
         return value.expanduser().absolute()
 
+    @field_validator("gate")
+    @classmethod
+    def _absolute_if_path(cls, value: str | None) -> str | None:
+        path = Path(value or "")
+        if path.suffix not in (".yaml", ".yml") and len(path.parts) < 2:
+            return value
+        return str(path.expanduser().absolute())
+
     @field_validator("runs_dir")
     @classmethod
     def _expanded(cls, value: Path) -> Path:
@@ -296,7 +308,7 @@ OPERATIONAL: frozenset[str] = frozenset(
     {
         "recipe", "base_url", "replicas", "api_key_env", "data", "runs_dir", "cache_dir", "cache_limit_gb",
         "concurrency", "request_rate", "prepare", "timeouts", "retry", "transport", "recordings", "preflight",
-        "recogniser", "similarity", "score",
+        "recogniser", "similarity", "score", "gate", "stop_when",
     }
 )  # fmt: skip
 

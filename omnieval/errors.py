@@ -48,9 +48,16 @@ class StorageError(OmnievalError):
 
 
 class BackendError(OmnievalError):
-    """The model cannot be reached or refuses to serve the run as configured."""
+    """The model cannot be reached or refuses to serve the run as configured.
+
+    `reached`: the server is there and answers, but not as this run needs it.
+    """
 
     exit_code = 4
+
+    def __init__(self, message: str, *, reached: bool = False) -> None:
+        super().__init__(message)
+        self.reached = reached
 
 
 class ScoringError(OmnievalError):

@@ -46,8 +46,12 @@ def configure(
 
 def reconfigure(directory: Path | str, overrides: Sequence[tuple[str, Any]]) -> RunConfig:
     """The configuration of an existing run with overrides. Raises ScoringError, ConfigError."""
-    stored = Run.load(Path(directory))
-    return _with_rule(resolve(stored.config, _settings_of, overrides=overrides, environ={}))
+    return restored(Run.load(Path(directory)).config, overrides)
+
+
+def restored(flat: Mapping[str, Any], overrides: Sequence[tuple[str, Any]]) -> RunConfig:
+    """A stored configuration (see `RunConfig.flat`) with overrides. Raises ConfigError."""
+    return _with_rule(resolve(flat, _settings_of, overrides=overrides, environ={}))
 
 
 def _settings_of(benchmark: str) -> type[Strict]:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from omnieval.html_output import folder_of, write_html
+from omnieval.suite_commands import gate_suite
 
 Runs = Annotated[
     list[Path],
@@ -51,6 +52,7 @@ def compare(
     )
     from omnieval.report.html import comparisons_html
     from omnieval.report.terminal import show
+    from omnieval.suite import alone_members, holds_suite
 
     if len(runs) < 2:
         raise ConfigError("name at least two runs: omnieval compare runs/monday runs/tuesday")
@@ -70,6 +72,9 @@ def compare(
         page = comparisons_html(comparisons, runs, folder=out)
         for path in write_comparisons(out, comparisons, page):
             typer.echo(f"written: {path}", err=True)
+    if holds_suite(runs[0]):
+        for left in alone_members(runs):
+            typer.echo(f"not compared, since not all suites have it: {left}", err=True)
     if any(comparison.refused for comparison in comparisons):
         sys.exit(1)
 
@@ -77,11 +82,19 @@ def compare(
 def gate(
     directory: Annotated[
         Path,
-        typer.Argument(help="A run directory, or a folder of repetitions of one run.", show_default=False),
+        typer.Argument(
+            help="A run directory, a suite's, or a folder of repetitions of one run.", show_default=False
+        ),
     ],
     gate_: Annotated[
-        str, typer.Option("--gate", metavar="FILE", help="A gate file, or a name of `omnieval list gates`.")
-    ],
+        str | None,
+        typer.Option(
+            "--gate",
+            metavar="FILE",
+            help="A gate file, or a name of `omnieval list gates`; else that of the run or suite.",
+            show_default=False,
+        ),
+    ] = None,
     section: Annotated[
         str | None, typer.Option(help="Whose lines of the gate to take; else those for the run's recipe.")
     ] = None,
@@ -99,11 +112,18 @@ def gate(
     Exit codes: 0 passed, 1 not met or undecided, 2 a bad gate file.
     """
     from omnieval import api
+    from omnieval.errors import ConfigError
     from omnieval.report.gate import gate_page, to_junit
     from omnieval.report.markdown import to_markdown
     from omnieval.report.terminal import show
     from omnieval.runlog.files import replace_file
+    from omnieval.suite import holds_suite
 
+    if holds_suite(directory):
+        if section is not None:
+            raise ConfigError("the members of a suite take the sections of their names; leave out --section")
+        gate_suite(directory, gate_, junit=junit, markdown=markdown, json_=json_)
+        return
     result = api.gate(directory, gate_, section=section)
     if json_:
         from pydantic import TypeAdapter

@@ -56,13 +56,7 @@ def execute(
     is). In the main thread a first SIGINT or SIGTERM ends the run in good order.
     Raises ConfigError, DataError, BackendError before anything is asked; StorageError at any time.
     """
-    benchmark, dataset, chosen = load_selected(config, notify)
-    if not any(sample.problem is None and sample.gold is not None for sample in chosen):
-        problems = dict.fromkeys(sample.problem.message for sample in chosen if sample.problem is not None)
-        raise DataError(
-            f"none of the selected rows can be asked and judged ({len(chosen)} selected)"
-            + "".join(f"; {text}" for text in [*dataset.notes[:3], *list(problems)[:3]])
-        )
+    benchmark, dataset, chosen = load_askable(config, notify)
     cache = open_cache(config)
 
     async def work() -> Execution:
@@ -144,7 +138,9 @@ def _report_preflight(findings: Sequence[Finding], notify: Notify) -> None:
             fix = f"; {finding.fix}" if finding.fix else ""
             line = f"{finding.check}: {finding.found}{fix}"
             if finding.fatal:
-                raise BackendError(f"preflight: {line} (nothing was asked yet; `omnieval check` shows all)")
+                raise BackendError(
+                    f"preflight: {line} (nothing was asked yet; `omnieval check` shows all)", reached=True
+                )
             notify(f"preflight: {line}")
 
 
@@ -163,6 +159,18 @@ def load_selected(config: RunConfig, notify: Notify) -> tuple[Benchmark, Dataset
     if len(asked) > len(chosen):
         notify(f"every order of the options is asked: {len(asked)} requests for {len(chosen)} questions")
     return benchmark, arranged, asked
+
+
+def load_askable(config: RunConfig, notify: Notify) -> tuple[Benchmark, Dataset, list[Sample]]:
+    """`load_selected`, with at least one sample to ask and judge. Raises ConfigError, DataError."""
+    benchmark, dataset, chosen = load_selected(config, notify)
+    if not any(sample.problem is None and sample.gold is not None for sample in chosen):
+        problems = dict.fromkeys(sample.problem.message for sample in chosen if sample.problem is not None)
+        raise DataError(
+            f"none of the selected rows can be asked and judged ({len(chosen)} selected)"
+            + "".join(f"; {text}" for text in [*dataset.notes[:3], *list(problems)[:3]])
+        )
+    return benchmark, dataset, chosen
 
 
 def keep_to_size(config: RunConfig, cache: MediaCache) -> None:

@@ -1,0 +1,39 @@
+"""How commands write: one console, single lines, and the progress of what has no display of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def new_console() -> Console:
+    from rich.console import Console
+
+    return Console(soft_wrap=False)
+
+
+def print_line(console: Console, line: str, style: str | None = None) -> None:
+    """One unwrapped line of plain text, so that paths can be copied."""
+    from omnieval.parsing import visible
+
+    console.print(visible(line), style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def heard_display(console: Console) -> Callable[[int, int], None]:
+    """Says every ten seconds how many sounds were heard."""
+    from time import monotonic
+
+    from omnieval.progress_display import PLAIN_INTERVAL_S
+
+    shown = monotonic()
+
+    def heard(done: int, total: int) -> None:
+        nonlocal shown
+        if monotonic() - shown >= PLAIN_INTERVAL_S:
+            shown = monotonic()
+            print_line(console, f"heard {done}/{total}", style="dim")
+
+    return heard

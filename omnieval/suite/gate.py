@@ -1,0 +1,96 @@
+"""One gate over all members of a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from omnieval.errors import ConfigError, ScoringError
+from omnieval.report.compare import load_side
+from omnieval.report.gate import GateResult, Verdict, find_gate, judge_run, load_gate
+from omnieval.report.gate.file import ALL
+from omnieval.report.page import Page, Table
+from omnieval.runlog.files import replace_json
+from omnieval.runlog.store import GATE_JSON, exists
+from omnieval.suite.plan import section_of
+from omnieval.suite.store import Suite
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteGateResult:
+    """verdict: fail if any member fails, else undecided if any is, or cannot be judged yet, else pass.
+    unjudged: members without a scored run, and why. unused: sections of the gate that are for no member."""
+
+    suite: str
+    gate: str
+    verdict: Verdict
+    members: Mapping[str, GateResult]
+    unjudged: Mapping[str, str]
+    unused: tuple[str, ...]
+
+
+def judge_suite(suite: Suite, name: str | Path | None = None) -> SuiteGateResult:
+    """Judge every member by the lines for it, and keep the verdicts, each with its run and all as gate.json.
+
+    name: of a bundled gate, or a path; None takes the suite's own.
+    Raises ConfigError for a bad gate, or a suite without one; StorageError.
+    """
+    chosen = suite.info.gate if name is None else name
+    if chosen is None:
+        raise ConfigError(f"{suite.directory}: this suite has no gate of its own; give --gate FILE")
+    gate = load_gate(find_gate(chosen))
+    members: dict[str, GateResult] = {}
+    unjudged: dict[str, str] = {}
+    used = {ALL}
+    for stored in suite.info.members:
+        recipe = str(stored.config["recipe"])
+        section = section_of(gate, stored.name, recipe)
+        gate.lines(recipe, section)
+        used.add(section or recipe)
+        directory = suite.directory / stored.name
+        try:
+            if not exists(directory):
+                raise ScoringError("not begun; resume the suite")
+            result = judge_run(load_side(directory), gate, section=section)
+        except ScoringError as error:
+            unjudged[stored.name] = str(error)
+            continue
+        members[stored.name] = result
+        replace_json(directory / GATE_JSON, TypeAdapter(GateResult).dump_python(result, mode="json"))
+    verdicts = {result.verdict for result in members.values()} | ({"undecided"} if unjudged else set())
+    verdict: Verdict = "fail" if "fail" in verdicts else "undecided" if "undecided" in verdicts else "pass"
+    unused = tuple(section for section in gate.sections if section not in used)
+    found = SuiteGateResult(suite.directory.name, gate.path.name, verdict, members, unjudged, unused)
+    replace_json(suite.directory / GATE_JSON, TypeAdapter(SuiteGateResult).dump_python(found, mode="json"))
+    return found
+
+
+def suite_gate_page(result: SuiteGateResult) -> Page:
+    """The verdict in the headline, a line a member, then every line of each."""
+    rows = [
+        (name, found.verdict, str(sum(line.verdict == "pass" for line in found.lines)), str(len(found.lines)))
+        for name, found in result.members.items()
+    ]
+    rows += [(name, "undecided", "-", "-") for name in result.unjudged]
+    lines = tuple(
+        (name, line.text, line.verdict, line.reason)
+        for name, found in result.members.items()
+        for line in found.lines
+    )
+    warnings = [f"{name}: {told}" for name, told in result.unjudged.items()]
+    notes = [f"the gate's section {name} has no member in this suite" for name in result.unused]
+    return Page(
+        headline=f"{result.verdict.upper()} · suite {result.suite}",
+        measured_by=f"gate {result.gate}",
+        directory=result.suite,
+        warnings=tuple(warnings),
+        tables=(
+            Table("Members", ("member", "verdict", "lines passed", "lines"), tuple(rows), numeric=(2, 3)),
+            Table("Lines", ("member", "line", "verdict", "why"), lines),
+        ),
+        notes=tuple(notes),
+        footer="A line is undecided where the interval straddles it; undecided is not passed.",
+    )

@@ -1,0 +1,264 @@
+"""The members of a suite as one report: a line for each, and what belongs above the figures of any."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from omnieval.errors import ScoringError
+from omnieval.report.build import Report
+from omnieval.report.gate import Verdict
+from omnieval.report.markdown import to_markdown
+from omnieval.report.page import Page, Table
+from omnieval.report.pages import page_of
+from omnieval.report.proportion import Proportion
+from omnieval.report.speech import SpeechReport
+from omnieval.report.stored import read_report
+from omnieval.runlog.files import replace_file, replace_json
+from omnieval.runlog.store import GATE_JSON, REPORT_JSON, REPORT_MD, exists
+from omnieval.suite.gate import SuiteGateResult
+from omnieval.suite.store import Suite
+from omnieval.types import JsonDict
+
+State = Literal["finished", "unfinished", "not begun", "not scored", "cannot be run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A headline figure: accuracy or WER in percent, or cosine similarity. low, high: its 95 % interval.
+    reference: the first known result; comparable: whether it was measured alike."""
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    reference: float | None = None
+    reference_name: str | None = None
+    comparable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """One member. answered of asked samples; failed: those without an answer. gate: its verdict, if judged.
+    problem: why it could not be run or reported. unheard: its sounds wait for a recogniser. report: its own
+    report, from the suite's directory."""
+
+    name: str
+    recipe: str
+    model: str
+    state: State
+    figures: tuple[Figure, ...] = ()
+    unhealthy: Proportion | None = None
+    answered: int = 0
+    asked: int = 0
+    failed: int = 0
+    gate: Verdict | None = None
+    problem: str | None = None
+    unheard: bool = False
+    warnings: tuple[str, ...] = ()
+    report: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteReport:
+    """report.json of a suite. complete: every member is finished. verdict: of the gate by which it was last
+    judged, None before."""
+
+    name: str
+    directory: str
+    started: str
+    gate: str | None
+    verdict: Verdict | None
+    complete: bool
+    members: tuple[MemberRow, ...]
+    kind: Literal["suite"] = "suite"
+
+
+def build_suite_report(suite: Suite) -> SuiteReport:
+    """From the members' own reports as last written."""
+    judged = _judged(suite)
+    verdicts = {} if judged is None else {name: result.verdict for name, result in judged.members.items()}
+    problems = suite.problems()
+    rows = tuple(_member(suite, name, verdicts.get(name), problems.get(name)) for name in suite.names)
+    return SuiteReport(
+        name=suite.info.name,
+        directory=suite.directory.name,
+        started=suite.info.started,
+        gate=suite.info.gate if judged is None else judged.gate,
+        verdict=None if judged is None else judged.verdict,
+        complete=all(row.state == "finished" for row in rows),
+        members=rows,
+    )
+
+
+def write_report(suite: Suite) -> SuiteReport:
+    """Build and keep it as report.json and report.md. Raises StorageError."""
+    report = build_suite_report(suite)
+    replace_json(suite.directory / REPORT_JSON, report_json(report))
+    replace_file(suite.directory / REPORT_MD, [to_markdown(suite_page(report)).encode()])
+    return report
+
+
+def report_json(report: SuiteReport) -> JsonDict:
+    """Everything in it, JSON-ready."""
+    content: JsonDict = TypeAdapter(SuiteReport).dump_python(report, mode="json")
+    return content
+
+
+def suite_page(report: SuiteReport) -> Page:
+    """One line a member, and the warnings of all."""
+    rows = tuple(_cells(row) for row in report.members)
+    columns = ("member", "figure", "95 % interval", "reference", "answered", "failed", "unhealthy", "gate")
+    verdict = "" if report.verdict is None else f"{report.verdict.upper()} · "
+    models = ", ".join(dict.fromkeys(row.model for row in report.members))
+    judged = "no gate yet" if report.verdict is None else f"gate {report.gate}"
+    return Page(
+        headline=f"{verdict}suite {report.name} · {models}",
+        measured_by=f"{len(report.members)} members, {judged}",
+        directory=report.directory,
+        warnings=tuple(_warnings(report)),
+        tables=(Table("Members", columns, rows, numeric=(4, 5, 6)),),
+        notes=tuple(f"{row.name}: report in {row.report}" for row in report.members if row.report),
+        footer="Accuracies are official ones, of answered questions. A reference in brackets was measured "
+        "otherwise; the member's own report says how.",
+    )
+
+
+def _warnings(report: SuiteReport) -> list[str]:
+    left = [row.name for row in report.members if row.state in ("unfinished", "not begun")]
+    lines = [f"INCOMPLETE: {', '.join(left)}; resume the suite"] if left else []
+    for row in report.members:
+        if row.problem is not None:
+            lines.append(f"{row.name}: {row.state}: {row.problem}")
+        lines += [f"{row.name}: {line}" for line in row.warnings]
+    return lines
+
+
+def _judged(suite: Suite) -> SuiteGateResult | None:
+    """The verdicts, unless a member was scored after they were given."""
+    reports = [suite.directory / name / REPORT_JSON for name in suite.names]
+    try:
+        judged = (suite.directory / GATE_JSON).stat().st_mtime_ns
+        if any(path.stat().st_mtime_ns > judged for path in reports if path.exists()):
+            return None
+        return TypeAdapter(SuiteGateResult).validate_json((suite.directory / GATE_JSON).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def _member(suite: Suite, name: str, verdict: Verdict | None, problem: str | None) -> MemberRow:
+    stored = next(member.config for member in suite.info.members if member.name == name)
+    recipe, model = str(stored["recipe"]), str(stored.get("model") or stored.get("backend"))
+    directory = suite.directory / name
+    if not exists(directory):
+        state: State = "not begun" if problem is None else "cannot be run"
+        return MemberRow(name, recipe, model, state, problem=problem)
+    run = suite.runs()[name]
+    try:
+        report = read_report(run)
+    except ScoringError as error:
+        return MemberRow(name, recipe, model, "not scored", problem=problem or str(error))
+    figures = _spoken(report) if isinstance(report, SpeechReport) else (_accuracy(report),)
+    asked = report.asked if isinstance(report, SpeechReport) else report.strict.total
+    waiting = sum(count.count for count in report.accounting if count.label == "not asked: not finished")
+    failed = sum(row.count for row in report.failures)
+    return MemberRow(
+        name,
+        recipe,
+        str(report.run["model"] or report.run["backend"]),
+        "finished" if report.complete and problem is None else "unfinished",
+        figures,
+        report.unhealthy,
+        asked - waiting - failed,
+        asked,
+        failed,
+        verdict,
+        problem,
+        isinstance(report, SpeechReport) and report.recogniser is None and not report.not_measured,
+        page_of(report).warnings,
+        f"{name}/{REPORT_MD}",
+    )
+
+
+def _accuracy(report: Report) -> Figure:
+    low, high = report.official.interval or (None, None)
+    value = report.official.value
+    known = report.references[0] if report.references else None
+    return Figure(
+        "accuracy",
+        _percent(value),
+        _percent(low),
+        _percent(high),
+        None if known is None else 100 * known.accuracy,
+        None if known is None else known.name,
+        known is not None and known.caveat is None,
+    )
+
+
+def _percent(fraction: float | None) -> float | None:
+    return None if fraction is None else 100 * fraction
+
+
+def _spoken(report: SpeechReport) -> tuple[Figure, ...]:
+    figures = []
+    if report.wer is not None:
+        known = next((row for row in report.references if row.wer is not None), None)
+        figures.append(
+            Figure(
+                "WER",
+                report.wer.official_percent,
+                report.wer.low,
+                report.wer.high,
+                None if known is None else known.wer,
+                None if known is None else known.name,
+                known is not None and known.caveat is None and known.wer_caveat is None,
+            )
+        )
+    if report.similarity is not None:
+        known = next((row for row in report.references if row.similarity is not None), None)
+        figures.append(
+            Figure(
+                "SIM",
+                report.similarity.mean,
+                report.similarity.low,
+                report.similarity.high,
+                None if known is None else known.similarity,
+                None if known is None else known.name,
+                known is not None and known.caveat is None and known.similarity_caveat is None,
+            )
+        )
+    return tuple(figures)
+
+
+def _cells(row: MemberRow) -> tuple[str, ...]:
+    figures = [f for f in row.figures if f.value is not None]
+    return (
+        row.name,
+        "; ".join(_labelled(f) for f in figures) or row.state,
+        "; ".join(
+            "-" if f.low is None else f"{_shown(f, f.low, unit='')} to {_shown(f, f.high, unit='')}"
+            for f in figures
+        ) or "-",
+        "; ".join(
+            _shown(f, f.reference) if f.comparable else f"({_shown(f, f.reference)})"
+            for f in figures
+            if f.reference is not None
+        ) or "-",
+        f"{row.answered}/{row.asked}",
+        str(row.failed),
+        "-" if row.unhealthy is None or row.unhealthy.value is None else f"{100 * row.unhealthy.value:.1f} %",
+        row.gate or "-",
+    )  # fmt: skip
+
+
+def _labelled(figure: Figure) -> str:
+    shown = _shown(figure, figure.value)
+    return shown if figure.name == "accuracy" else f"{figure.name} {shown}"
+
+
+def _shown(figure: Figure, value: float | None, unit: str = " %") -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if figure.name == "SIM" else f"{value:.2f}{unit}"

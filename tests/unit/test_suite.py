@@ -1,0 +1,104 @@
+"""What makes a suite: its file, the places of its data, its settings; and what it reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from omnieval import api
+from omnieval.errors import ConfigError, DataError
+from omnieval.recipe_files import recipe_names
+from omnieval.suite import find_suite, plan_suite, suite_names
+from omnieval.suite.file import load_suite_file
+from omnieval.suite.places import parse_places, place_of
+
+
+def test_bundled_suites_are_found_and_share_no_name_with_a_recipe() -> None:
+    assert suite_names() == ["minicpm-challenge"]
+    assert not set(suite_names()) & set(recipe_names())
+    assert find_suite("daily-omni") is None
+    written = load_suite_file(find_suite("minicpm-challenge") or Path())
+    assert written.gate == "minicpm-challenge"
+
+
+def test_every_member_of_a_bundled_suite_has_lines_in_its_gate(tmp_path: Path) -> None:
+    plan = plan_suite(["minicpm-challenge"], sample=True)
+    assert [member.name for member in plan.members] == ["daily-omni", "video-mme", "seed-tts-en"]
+    assert plan.members[2].config.flat()["score"] == "later"
+
+
+def test_a_suite_of_ones_own_takes_paths_from_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("benchmark: daily-omni\nmax_frames: 5\n")
+    (tmp_path / "gate.yaml").write_text("- coverage == 1.0\n")
+    (tmp_path / "both.yaml").write_text(
+        "gate: ./gate.yaml\nsettings: {concurrency: 3, decode: {max_tokens: 9}}\ndata: {mine: /data}\n"
+        "members:\n  - ./mine.yaml\n  - {recipe: ./mine.yaml, name: more, settings: {max_frames: 7, data: /other}}\n"
+    )
+    plan = plan_suite([tmp_path / "both.yaml"], [("more.concurrency", 4)], data=["more=/third"])
+    assert plan.gate == str(tmp_path / "gate.yaml")
+    mine, more = (member.config for member in plan.members)
+    assert (mine.data, mine.concurrency, mine.flat()["max_frames"]) == (Path("/data"), 3, 5)
+    assert (more.data, more.concurrency, more.flat()["max_frames"]) == (Path("/third"), 4, 7)
+    assert mine.decode.max_tokens == more.decode.max_tokens == 9
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("members: []\n", "members"),
+        ("members: [daily-omni]\ngates: x\n", "unknown key 'gates' .did you mean 'gate'"),
+        ("members: [{name: x}]\n", "members are names of recipes"),
+        ("members: [daily-omni, daily-omni]\n", "'daily-omni' is there twice"),
+        ("members: [{recipe: daily-omni, name: ../x}]\n", "cannot be a member's name"),
+        ("members: [{recipe: daily-omni, name: decode}]\n", "'decode' is a setting"),
+        ("members: [no-such-recipe]\n", "unknown recipe 'no-such-recipe'"),
+        ("members: 5\n", "members"),
+    ],
+)
+def test_a_bad_suite_is_named(tmp_path: Path, content: str, told: str) -> None:
+    path = tmp_path / "suite.yaml"
+    path.write_text(content)
+    with pytest.raises(ConfigError, match=told):
+        plan_suite([path])
+
+
+def test_data_sets_are_found_under_their_usual_names(tmp_path: Path) -> None:
+    for name in ("Daily-Omni", "Video_MME", "seedtts_testset"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "seedtts_testset.tar").touch()
+    for names, benchmark, folder in (
+        (["daily-omni"], "daily-omni", "Daily-Omni"),
+        (["video-mme-short"], "video-mme", "Video_MME"),
+        (["seed-tts-zh"], "seed-tts", "seedtts_testset"),
+    ):
+        assert place_of(names, benchmark, {}, str(tmp_path)) == str(tmp_path / folder)
+    (tmp_path / "daily_omni").mkdir()
+    with pytest.raises(DataError, match="several data sets for daily-omni"):
+        place_of(["daily-omni"], "daily-omni", {}, str(tmp_path))
+    with pytest.raises(DataError, match=r"no data set of mcq .*--data mine=DIR"):
+        place_of(["mine"], "mcq", {}, str(tmp_path))
+
+
+def test_places_are_named_by_member_or_are_one_folder() -> None:
+    known = {"daily-omni", "seed-tts-en", "seed-tts"}
+    assert parse_places(["daily-omni=/a", "seed-tts=/b=c", "/d"], known) == (
+        {"daily-omni": "/a", "seed-tts": "/b=c"}, "/d",
+    )  # fmt: skip
+    with pytest.raises(ConfigError, match=r"no member 'daily-omi' \(did you mean 'daily-omni'"):
+        parse_places(["daily-omi=/a"], known)
+    with pytest.raises(ConfigError, match="several folders"):
+        parse_places(["/a", "/b"], known)
+
+
+def test_a_suite_is_run_continued_and_judged_from_python(tmp_path: Path, cache_dir: Path) -> None:
+    out = tmp_path / "suite"
+    given = {"sample": True, "backend": "chance", "cache_dir": cache_dir, "out": out, "limit": 2}
+    suite = api.run_suite(["daily-omni", "mcq-sounds"], members={"mcq-sounds": {"limit": 1}}, **given)
+    report = api.load_suite_report(suite)
+    assert [(row.name, row.answered) for row in report.members] == [("daily-omni", 2), ("mcq-sounds", 1)]
+    assert api.load_suite_report(api.resume_suite(out)).complete
+    gate = tmp_path / "gate.yaml"
+    gate.write_text("- coverage >= 0.01\n")
+    assert api.gate_suite(out, gate).verdict == "pass"
+    assert len(api.compare(out, out)) == 2
