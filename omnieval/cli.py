@@ -462,7 +462,7 @@ def _conclude(execution: Execution, console: Console) -> None:
 
     directory = execution.run.directory
     report = api.load_report(execution.run)
-    finished = execution.end.reason == "finished"
+    finished = execution.end.reason in ("finished", "decided")
     _show(report, console, directory, ending=finished)
     if finished:
         return

@@ -20,6 +20,8 @@ from omnieval.media.prepare import carried_file
 from omnieval.media.source import archive_of
 from omnieval.report.build import Report, build_report
 from omnieval.report.html import gather, report_html
+from omnieval.report.early import early_end, marked
+from omnieval.report.gate import early_plan
 from omnieval.report.markdown import to_markdown
 from omnieval.report.pages import page_of
 from omnieval.report.reference import load_references
@@ -58,6 +60,7 @@ def execute_and_score(
         api_key=api_key or os.environ.get(config.api_key_env),
         listener=listener,
         notify=notify,
+        early=early_plan(config),
     )
     run = execution.run
     if run.info.get("scoring") == "speech":
@@ -97,7 +100,9 @@ def _score_choices(run: Run, parser: str | None) -> Report:
     rule = rule_named(benchmark, parser or run.config["parser"])
     responses = run.last_responses()
     scores = list(score_choices(run, responses, rule=rule))
-    report = build_report(run, scores, responses, load_references(benchmark), parser=rule)
+    early = early_end(run, scores)
+    scores = marked(scores, early)
+    report = build_report(run, scores, responses, load_references(benchmark), parser=rule, early=early)
     keep(run, scores, report, responses)
     return report
 

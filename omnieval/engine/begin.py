@@ -16,6 +16,7 @@ from omnieval.errors import ConfigError, DataError
 from omnieval.runlog import PlannedSample, Run, RunWriter
 from omnieval.runlog.environment import hardware, versions
 from omnieval.runlog.store import exists, new_directory
+from omnieval.scoring.early import EarlyPlan
 from omnieval.types import JsonDict, Sample, ServerFacts
 
 
@@ -26,6 +27,7 @@ def begin_or_continue(
     chosen: Sequence[Sample],
     facts: ServerFacts,
     out: Path | None,
+    early: EarlyPlan | None = None,
 ) -> RunWriter:
     """The writer of the run that `out` holds, or of a new run there (None: a new named directory).
 
@@ -38,12 +40,20 @@ def begin_or_continue(
         selected = {sample.id for sample in chosen}
         planned = [PlannedSample(sample, sample.id in selected) for sample in dataset.samples]
         info = _run_info(config, benchmark, dataset, len(chosen)) | {"server": server}
+        if early is not None:
+            info["early"] = TypeAdapter(EarlyPlan).dump_python(early, mode="json")
         writer = RunWriter.begin(directory, info, planned)
         writer.add_event("started")
         return writer
     writer = RunWriter(directory)
     try:
-        changed = _check_same_run(Run.load(directory), config, dataset)
+        stored = Run.load(directory)
+        changed = _check_same_run(stored, config, dataset)
+        if early is not None and "early" not in stored.info:
+            raise ConfigError(
+                f"{directory} was begun without --stop-when gate; lines and order of asking must be fixed "
+                "before the first question, so start a new run"
+            )
         writer.add_event("resumed", changed=changed, server=server)
     except BaseException:
         writer.close()

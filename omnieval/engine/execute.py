@@ -14,6 +14,7 @@ from omnieval.config import RunConfig, most_in_flight
 from omnieval.engine.arrivals import Arrivals
 from omnieval.engine.begin import begin_or_continue
 from omnieval.engine.deployment import deployment
+from omnieval.engine.early_watch import EarlyWatch
 from omnieval.engine.preflight import Finding, preflight
 from omnieval.engine.prepare import Preparer
 from omnieval.engine.progress import Listener
@@ -26,6 +27,7 @@ from omnieval.media.cache_care import prune
 from omnieval.media.source import begin_anew
 from omnieval.runlog import Run, RunWriter
 from omnieval.scoring.choice import score_choice
+from omnieval.scoring.early import EarlyPlan, asking_order
 from omnieval.scoring.outcome import before_hearing
 from omnieval.types import Backend, Response, Sample, Score, ServerFacts
 
@@ -49,11 +51,13 @@ def execute(
     api_key: str | None,
     listener: Listener,
     notify: Notify,
+    early: EarlyPlan | None = None,
 ) -> Execution:
     """Begin or continue a run and ask every sample that has no answer yet.
 
     notify gets each line that the user must see (data notes, the server flag for media, where the run
-    is). In the main thread a first SIGINT or SIGTERM ends the run in good order.
+    is). early: what must be decided for the run to end before all is asked. In the main thread a first SIGINT
+    or SIGTERM ends the run in good order.
     Raises ConfigError, DataError, BackendError before anything is asked; StorageError at any time.
     """
     benchmark, dataset, chosen = load_askable(config, notify)
@@ -70,12 +74,19 @@ def execute(
                 notify("preflight: a few questions to the deployment first; --set preflight=never skips them")
                 findings = await _preflight(settled, benchmark, chosen, backend, facts, cache)
                 _report_preflight(findings, notify)
-            with begin_or_continue(settled, benchmark, dataset, chosen, facts, out) as writer:
+            with begin_or_continue(settled, benchmark, dataset, chosen, facts, out, early) as writer:
                 pending = _pending(writer, chosen)
                 if findings:
                     writer.add_event("preflight", findings=[asdict(finding) for finding in findings])
                 _say_where(writer, len(pending), len(chosen), notify)
-                end = await _ask(settled, benchmark, backend, cache, writer, pending, listener)
+                watch = None if early is None else EarlyWatch.of(writer.directory, chosen, settled.parser)
+                if watch is not None:
+                    pending = asking_order(pending, watch.seed)
+                end = await _ask(settled, benchmark, backend, cache, writer, pending, listener, watch)
+                if end.reason == "decided":
+                    notify(
+                        "ended early: the lines of the gate are decided; --set stop_when=null asks the rest"
+                    )
                 if isinstance(backend, NamesMedia):
                     writer.add_event("media_by_name", **backend.media_by_name())
                 writer.add_event("stopped", reason=end.reason)
@@ -192,23 +203,29 @@ async def _ask(
     writer: RunWriter,
     pending: Sequence[Sample],
     listener: Listener,
+    watch: EarlyWatch | None,
 ) -> RunEnd:
+    if watch is not None and pending and watch.decided:
+        return RunEnd("decided")
     workers = MediaWorkers.of(config, cache)
     runner = Runner(
         backend,
         Preparer(benchmark, workers.prepare, ahead=workers.count + most_in_flight(config.concurrency)),
         writer,
-        score=_scorer(config, benchmark),
+        score=_scorer(config, benchmark) if watch is None else watch.counting(_scorer(config, benchmark)),
         retry=config.retry,
         concurrency=config.concurrency,
         arrivals=Arrivals(config.request_rate, seed=config.backend_seed),
         listener=listener,
     )
+    if watch is not None:
+        watch.stop = runner.stop
     try:
         with stop_on_signals(runner.stop):
             # The last ones, so that a server's prefix cache helps those that count as late as possible.
             await runner.warm_up(pending[-config.warmup :] if config.warmup else [])
-            return await runner.run(pending)
+            end = await runner.run(pending)
+            return RunEnd("decided") if end.reason == "interrupted" and watch and watch.decided else end
     finally:
         await workers.close()
 

@@ -32,11 +32,11 @@ _LOCAL_KINDS = frozenset({"data", "media_missing", "media"})
 class RunEnd:
     """Why the engine returned.
 
-    finished: every sample has its outcome. interrupted: asked to stop. refused: `failure` hit so many
-    samples in a row that going on was pointless.
+    finished: every sample has its outcome. decided: `stop_when` was met before that. interrupted: asked to
+    stop. refused: `failure` hit so many samples in a row that going on was pointless.
     """
 
-    reason: Literal["finished", "interrupted", "refused"]
+    reason: Literal["finished", "decided", "interrupted", "refused"]
     failure: Failure | None = None
 
 

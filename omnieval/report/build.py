@@ -22,6 +22,7 @@ from omnieval.report.audit import (
 )
 from omnieval.report.companions import Companion, companions
 from omnieval.report.denominators import SCORED, official, strict
+from omnieval.report.early import EarlyEnd
 from omnieval.report.latency import Distribution, answered_latency
 from omnieval.report.proportion import Proportion
 from omnieval.report.reference import Reference, ReferenceTable
@@ -64,6 +65,7 @@ class Report:
     each_asking: where questions are asked in several orders, the accuracy of the single askings; the other
     figures count questions. rules, disagreements, letters, health, unhealthy: see `audit`. chance: the
     accuracy of guessing. companions: runs beside this one that differ in one telling setting.
+    early: what a run with `stop_when: gate` has decided, where not all was asked.
     """
 
     run: Mapping[str, Any]
@@ -88,6 +90,7 @@ class Report:
     chance: float | None = None
     companions: tuple[Companion, ...] = ()
     servers: tuple[ServerRow, ...] = ()
+    early: EarlyEnd | None = None
     kind: Literal["choice"] = "choice"
 
 
@@ -98,6 +101,7 @@ def build_report(
     references: ReferenceTable | None,
     *,
     parser: str,
+    early: EarlyEnd | None = None,
 ) -> Report:
     """Count a scored run. scores: one a row of the data set, in its order, as `samples.jsonl` has them."""
     askings = list(zip(run.samples(), scores, strict=True))
@@ -128,6 +132,7 @@ def build_report(
         chance=chance(askings),
         companions=companions(run, parser),
         servers=server_rows(responses.values()),
+        early=early,
     )
 
 
@@ -152,6 +157,7 @@ def _reference_rows(
     if references is None:
         return ()
     rows, selected = len(pairs), sum(planned.selected for planned, _ in pairs)
+    ended_early = any(score.details.get("reason") == "ended early" for _, score in pairs)
     table = []
     for reference in references.results:
         caveats = []
@@ -159,7 +165,7 @@ def _reference_rows(
             caveats.append(
                 f"another data set ({' or '.join(map(str, references.rows))} questions, here {rows})"
             )
-        elif selected < rows:
+        elif selected < rows or ended_early:
             caveats.append("this run asks a part of the set")
         if not reference.setting:
             caveats.append("its setting was not published")

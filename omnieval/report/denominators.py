@@ -17,8 +17,9 @@ def is_answered(score: Score) -> bool:
 
 
 def is_asked(score: Score) -> bool:
-    """Whether the strict accuracy counts it: the run was to ask it, and it has a usable answer."""
-    return score.outcome != "no_gold" and score.details.get("reason") != "not selected"
+    """Whether the strict accuracy counts it: the run was to ask it, did not end before it, and it has
+    a usable answer."""
+    return score.outcome != "no_gold" and score.details.get("reason") not in ("not selected", "ended early")
 
 
 def official(pairs: Iterable[Pair]) -> Proportion:

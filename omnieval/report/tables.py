@@ -9,6 +9,7 @@ from omnieval.config import counted
 from omnieval.report.accounting import Count, FailureRow, sentence
 from omnieval.report.audit import HealthRow, health_warning, letter_warning
 from omnieval.report.build import Report
+from omnieval.report.early import early_table, early_warning
 from omnieval.report.latency import LABELS, Distribution
 from omnieval.report.page import Page, Table
 from omnieval.report.proportion import Proportion
@@ -42,7 +43,8 @@ def headline(run: Mapping[str, Any], settings: Mapping[str, str]) -> str:
 def tables(report: Report) -> list[Table]:
     """All tables of a report, in reading order; empty ones are left out."""
     built = [_accuracy(report), accounting_table(report.accounting)]
-    built.insert(0 if status_of_health(report) else 2, health_table(report.health))
+    built.insert(0, early_table(report.early))
+    built.insert(0 if status_of_health(report) else 3, health_table(report.health))
     built += [_group(report, key) for key in report.groups]
     built += [_references(report), failure_table(report.failures)]
     built += [_rules(report), _disagreements(report), _letters(report), latency_table(report.latency)]
@@ -195,6 +197,7 @@ def _what_happened(row: FailureRow) -> str:
 def status(report: Report) -> Sequence[str]:
     """Warnings that belong above every number."""
     lines = [line for line in (status_of_health(report), letter_warning(report.letters)) if line]
+    lines = early_warning(report.early) + lines
     lines += incomplete(report.complete, report.accounting)
     failed = sum(row.count for row in report.failures)
     if failed:

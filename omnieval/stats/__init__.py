@@ -7,8 +7,10 @@ from omnieval.stats.multiple import holm
 from omnieval.stats.noise import RTF_NOISE, RTF_REAL, LatencyDifference, latency_difference
 from omnieval.stats.paired import PairedFraction, mcnemar_exact, paired_fraction, sign_flip_exact
 from omnieval.stats.power import paired_samples_to_see, samples_to_see, visible_difference
+from omnieval.stats.sequential import ERROR, sequential_interval, sequential_side
 
 __all__ = [
+    "ERROR",
     "RTF_NOISE",
     "RTF_REAL",
     "BootstrapDifference",
@@ -27,6 +29,8 @@ __all__ = [
     "paired_fraction",
     "paired_samples_to_see",
     "samples_to_see",
+    "sequential_interval",
+    "sequential_side",
     "sign_flip_exact",
     "visible_difference",
     "wilson_interval",

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from omnieval.benchmarks.registry import BENCHMARKS
 from omnieval.config import PATH_VARIABLES, RunConfig, load_recipe
 from omnieval.engine.execute import load_askable
 from omnieval.errors import ConfigError, MediaError, OmnievalError
 from omnieval.recipe_files import find_recipe
-from omnieval.report.gate import Gate, find_gate, load_gate
+from omnieval.report.gate import Gate, early_plan, find_gate, load_gate
 from omnieval.settings import configure, flattened
 from omnieval.suite.file import SuiteFile, SuiteMember, gathered
 from omnieval.suite.places import parse_places, place_of
@@ -69,7 +70,8 @@ def plan_suite(
             )  # fmt: skip
             if place is not None:
                 values.append(("data", place))
-            planned.append(PlannedMember(member, configure(source.recipe, values, sample=sample)))
+            config = configure(source.recipe, values, sample=sample)
+            planned.append(PlannedMember(member, _with_gate(config, gate)))
         except OmnievalError as error:
             faults.append((member, error))
     _raise_all(faults)
@@ -82,6 +84,7 @@ def check_members(plan: SuitePlan, notify: Callable[[str], None]) -> None:
     gate = None if plan.gate is None else load_gate(find_gate(plan.gate))
     for member in plan.members:
         try:
+            early_plan(member.config)
             missing, asked = _missing_media(member.config)
             if gate is not None:
                 section_lines(gate, member.name, member.config.recipe)
@@ -150,6 +153,15 @@ def _places(
     ]  # fmt: skip
     named, folder = parse_places([*in_file, *data], known)
     return named, folder or held
+
+
+def _with_gate(config: RunConfig, gate: str | None) -> RunConfig:
+    """A member may end early by the suite's gate, unless its answers are heard later."""
+    if config.stop_when is None:
+        return config
+    if BENCHMARKS.load(config.benchmark).scoring == "speech":
+        return config.model_copy(update={"stop_when": None})
+    return config.model_copy(update={"gate": config.gate or gate})
 
 
 def _benchmark(member: SuiteMember) -> str:

@@ -93,6 +93,11 @@ def compare_runs(first: Side, second: Side, *, parser: str | None = None) -> Com
     warnings += [
         f"INCOMPLETE: {side.name} has not ended" for side in (first, second) if not side.report.complete
     ]
+    warnings += [
+        f"PARTIAL: {side.name} ended early, when its gate was decided; what it asked is not the whole set"
+        for side in (first, second)
+        if isinstance(side.report, Report) and side.report.early is not None and side.report.early.ended
+    ]
     asked = [{_question(pair) for pair in side if is_asked(pair[1])} for side in (pairs.first, pairs.second)]
     return Comparison(
         first=_compared(first, pairs.first),

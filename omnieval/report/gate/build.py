@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from omnieval.config import suggest
 from omnieval.errors import ConfigError, ScoringError
+from omnieval.report.build import Report
 from omnieval.report.compare import Side, compare_runs, load_side
 from omnieval.report.gate.file import Gate
 from omnieval.report.gate.line import FIGURES, OPERATORS, GateLine
@@ -78,10 +79,41 @@ def _judged(line: GateLine, side: Side, path: Path) -> LineResult:
         reading = _drop(line, side, path)
     else:
         reading = read_figure(side, line.name, line.argument)
+    if _ended_early(side) and line.name in ("accuracy", "strict"):
+        return _decided_early(line, side.report)
     verdict, reason = _verdict(line, reading)
+    if _ended_early(side) and line.name not in _KNOWN_EARLY and not line.by_value:
+        verdict, reason = "undecided", "the run ended early, and only lines on accuracy are decided by a part"
     if line.name not in _KNOWN_EARLY and not side.report.complete:
         verdict, reason = "undecided", "the run has not ended; resume it"
     return LineResult(line.number, line.text, verdict, reason, reading.value, reading.low, reading.high)
+
+
+def _ended_early(side: Side) -> bool:
+    early = None if isinstance(side.report, SpeechReport) else side.report.early
+    return early is not None and early.ended
+
+
+def _decided_early(line: GateLine, report: Report | SpeechReport) -> LineResult:
+    """By the confidence sequence, for what the whole set would give; an interval that takes the number of
+    questions as given does not hold where the answers decided when to end."""
+    assert isinstance(report, Report)
+    early = report.early
+    assert early is not None
+    low, high = early.interval("accuracy" if line.name == "accuracy" else "strict")
+    value = (report.official if line.name == "accuracy" else report.strict).value
+    verdict: Verdict = next(
+        (found.verdict or "undecided" for found in early.lines if found.text == line.text), "undecided"
+    )
+    holds = OPERATORS[line.operator]
+    if verdict == "undecided" and holds(low, line.threshold) == holds(high, line.threshold):
+        verdict = "pass" if holds(low, line.threshold) else "fail"
+    told = f"ended early: by {early.counted} of {early.questions} questions the whole set"
+    reason = f"{told} may lie on either side" if verdict == "undecided" else (
+        f"{told} surely {'meets' if verdict == 'pass' else 'misses'} the line (wrong with a chance of at "
+        f"most {100 * early.error:g} %)"
+    )  # fmt: skip
+    return LineResult(line.number, line.text, verdict, reason, value, low, high)
 
 
 def _verdict(line: GateLine, reading: Reading) -> tuple[Verdict, str]:

@@ -79,10 +79,13 @@ def _proportion(found: Proportion | None) -> Reading:
 def _coverage(counts: Sequence[Count], rows: int, label: str) -> Reading:
     """Rows with an answer that counts, of all rows that could have one."""
     covered = sum(count.count for count in counts if count.label.startswith(label))
-    possible = rows - sum(count.count for count in counts if count.label.startswith("no usable answer"))
+    left_out = ("no usable answer", "not asked: ended early")
+    possible = rows - sum(count.count for count in counts if count.label.startswith(left_out))
     if not possible:
         return Reading(None, missing="no row of the data set has a usable answer")
-    return Reading(covered / possible, told=f"{covered}/{possible}")
+    early = any(count.label == "not asked: ended early" for count in counts)
+    part = " of those asked before the early end" if early else ""
+    return Reading(covered / possible, told=f"{covered}/{possible}{part}")
 
 
 def _latency(side: Side, figure: str, statistic: str) -> Reading:
