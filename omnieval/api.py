@@ -304,11 +304,8 @@ def compare(
     Raises ConfigError where runs may not be compared, ScoringError where one has not been scored.
     """
     if suites.holds_suite(Path(first)):
-        return tuple(
-            found
-            for member in suites.common_members([Path(path) for path in (first, second, *others)])
-            for found in compare(*(Path(path) / member for path in (first, second, *others)), parser=parser)
-        )
+        pairs = suites.compared_pairs([Path(path) for path in (first, second, *others)])
+        return tuple(compare(ours, theirs, parser=parser)[0] for ours, theirs in pairs)
     sides = [load_side(Path(path)) for path in (first, second, *others)]
     rule = None if parser is None else rule_named(sides[0].run.config["benchmark"], parser)
     return tuple(compare_runs(sides[0], side, parser=rule) for side in sides[1:])

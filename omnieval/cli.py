@@ -360,7 +360,7 @@ def report(
     from omnieval.suite import holds_suite
 
     if holds_suite(directory):
-        show_suite(directory, json_=json_, markdown=markdown)
+        show_suite(directory, json_=json_, markdown=markdown, html=html)
         return
     loaded = api.load_run(directory)
     if json_:

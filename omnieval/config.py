@@ -169,14 +169,14 @@ class PrepareConfig(Strict):
 class RunConfig(Strict):
     """One run, fully resolved. `task` holds the benchmark's own settings; the API key is not here.
 
-    preflight: a deployment is asked a few telling questions before a run of many samples (auto), before every
-    run, or never. stream: ask for the answer in pieces as it is made. warmup: requests sent, and kept apart,
-    before the first that counts. replicas: base URLs of further servers of the same model. concurrency:
-    requests in flight; auto finds as many as the server makes use of. request_rate: requests a second, at
-    random intervals, up to `concurrency` in flight; null sends them as fast as there is room. gate: the gate by
-    which the run is to be judged, a bundled one's name or a path. stop_when: `gate` asks videos in random order
-    and ends the run once the gate's lines on accuracy are decided (see `omnieval.stats.sequential`). recordings:
-    folder of `{id}.wav` files for the backend `recorded`.
+    preflight: a deployment is asked a few telling questions before a run of many samples (auto), before
+    every run, or never. stream: ask for the answer in pieces as it is made. warmup: requests sent, and kept
+    apart, before the first that counts. replicas: base URLs of further servers of the same model.
+    concurrency: requests in flight; auto finds as many as the server makes use of. request_rate: requests a
+    second, at random intervals, up to `concurrency` in flight; null sends them as fast as there is room.
+    gate: the gate by which the run is to be judged, a bundled one's name or a path. stop_when: `gate` asks
+    videos in random order and ends the run once the gate's lines on accuracy are decided (see
+    `omnieval.stats.sequential`). recordings: folder of `{id}.wav` files for the backend `recorded`.
     """
 
     recipe: str

@@ -19,9 +19,9 @@ from omnieval.media.cache import MediaCache, default_cache_dir
 from omnieval.media.prepare import carried_file
 from omnieval.media.source import archive_of
 from omnieval.report.build import Report, build_report
-from omnieval.report.html import gather, report_html
 from omnieval.report.early import early_end, marked
 from omnieval.report.gate import early_plan
+from omnieval.report.html import gather, report_html
 from omnieval.report.markdown import to_markdown
 from omnieval.report.pages import page_of
 from omnieval.report.reference import load_references

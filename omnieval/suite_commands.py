@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from omnieval.console import heard_display, new_console, print_line
+from omnieval.html_output import write_html
 
 if TYPE_CHECKING:
     from omnieval.config import RunConfig
@@ -78,11 +79,11 @@ def score_suite(directory: Path, overrides: Overrides, *, parser: str | None, da
         sys.exit(1)
 
 
-def show_suite(directory: Path, *, json_: bool, markdown: bool) -> None:
+def show_suite(directory: Path, *, json_: bool, markdown: bool, html: str | None) -> None:
     """Print the report of a suite, from its members' as last written."""
     from omnieval.parsing import visible
     from omnieval.report.markdown import to_markdown
-    from omnieval.suite import Suite, build_suite_report, report_json, suite_page
+    from omnieval.suite import Suite, build_suite_report, report_json, suite_html, suite_page
 
     report = build_suite_report(Suite.load(directory))
     if json_:
@@ -90,16 +91,27 @@ def show_suite(directory: Path, *, json_: bool, markdown: bool) -> None:
         typer.echo("".join(c if c == visible(c) else json.dumps(c)[1:-1] for c in text))
     elif markdown:
         typer.echo(to_markdown(suite_page(report)), nl=False)
+    elif html is not None:
+        write_html(html, suite_html(report))
     else:
         _show(report)
 
 
-def gate_suite(directory: Path, gate: str | None, *, junit: Path | None, markdown: bool, json_: bool) -> None:
+def gate_suite(
+    directory: Path,
+    gate: str | None,
+    *,
+    junit: Path | None,
+    markdown: bool,
+    json_: bool,
+    html: str | None,
+) -> None:
     """Judge a suite, show the verdicts, and end with 1 where the gate is not surely met."""
     from pydantic import TypeAdapter
 
     from omnieval import api
     from omnieval.report.gate import to_junit
+    from omnieval.report.html import to_html
     from omnieval.report.markdown import to_markdown
     from omnieval.report.terminal import show
     from omnieval.runlog.files import replace_file
@@ -110,6 +122,8 @@ def gate_suite(directory: Path, gate: str | None, *, junit: Path | None, markdow
         typer.echo(json.dumps(TypeAdapter(type(result)).dump_python(result, mode="json"), indent=2))
     elif markdown:
         typer.echo(to_markdown(suite_gate_page(result)), nl=False)
+    elif html is not None:
+        write_html(html, to_html(suite_gate_page(result), kind="Gate"))
     else:
         show(suite_gate_page(result), new_console())
     if junit is not None:
@@ -126,7 +140,7 @@ def _conclude(execution: SuiteExecution) -> None:
     report = build_suite_report(suite)
     _show(report)
     console = new_console()
-    print_line(console, f"report: {suite.directory / 'report.md'}")
+    print_line(console, f"report: {suite.directory / 'report.html'}")
     unheard = [row.name for row in report.members if row.unheard]
     if unheard:
         print_line(console, f"to hear the sounds of {', '.join(unheard)}: omnieval score {suite.directory}")

@@ -52,7 +52,7 @@ def compare(
     )
     from omnieval.report.html import comparisons_html
     from omnieval.report.terminal import show
-    from omnieval.suite import alone_members, holds_suite
+    from omnieval.suite import alone_members, compared_pairs, holds_suite
 
     if len(runs) < 2:
         raise ConfigError("name at least two runs: omnieval compare runs/monday runs/tuesday")
@@ -62,14 +62,14 @@ def compare(
     elif markdown:
         typer.echo(comparisons_markdown(comparisons), nl=False)
     elif html is not None:
-        write_html(html, comparisons_html(comparisons, runs, folder=folder_of(html)))
+        write_html(html, comparisons_html(comparisons, compared_pairs(runs), folder=folder_of(html)))
     else:
         from rich.console import Console
 
         for comparison in comparisons:
             show(comparison_page(comparison), Console(soft_wrap=False))
     if out is not None:
-        page = comparisons_html(comparisons, runs, folder=out)
+        page = comparisons_html(comparisons, compared_pairs(runs), folder=out)
         for path in write_comparisons(out, comparisons, page):
             typer.echo(f"written: {path}", err=True)
     if holds_suite(runs[0]):
@@ -122,7 +122,7 @@ def gate(
     if holds_suite(directory):
         if section is not None:
             raise ConfigError("the members of a suite take the sections of their names; leave out --section")
-        gate_suite(directory, gate_, junit=junit, markdown=markdown, json_=json_)
+        gate_suite(directory, gate_, junit=junit, markdown=markdown, json_=json_, html=html)
         return
     result = api.gate(directory, gate_, section=section)
     if json_:

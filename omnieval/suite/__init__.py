@@ -2,10 +2,11 @@
 
 from omnieval.suite.file import find_suite, is_suite, suite_names
 from omnieval.suite.gate import SuiteGateResult, judge_suite, suite_gate_page
+from omnieval.suite.pages import suite_html, suite_page, write_report
 from omnieval.suite.plan import SuitePlan, check_members, plan_suite
-from omnieval.suite.report import SuiteReport, build_suite_report, report_json, suite_page, write_report
+from omnieval.suite.report import SuiteReport, build_suite_report, report_json
 from omnieval.suite.run import SuiteExecution, resumed, run_members, score_members
-from omnieval.suite.store import Suite, alone_members, common_members, holds_suite
+from omnieval.suite.store import Suite, alone_members, common_members, compared_pairs, holds_suite
 
 __all__ = [
     "Suite",
@@ -17,6 +18,7 @@ __all__ = [
     "build_suite_report",
     "check_members",
     "common_members",
+    "compared_pairs",
     "find_suite",
     "holds_suite",
     "is_suite",
@@ -27,6 +29,7 @@ __all__ = [
     "run_members",
     "score_members",
     "suite_gate_page",
+    "suite_html",
     "suite_names",
     "suite_page",
     "write_report",

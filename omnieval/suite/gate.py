@@ -12,9 +12,10 @@ from omnieval.errors import ConfigError, ScoringError
 from omnieval.report.compare import load_side
 from omnieval.report.gate import GateResult, Verdict, find_gate, judge_run, load_gate
 from omnieval.report.gate.file import ALL
+from omnieval.report.html import report_html
 from omnieval.report.page import Page, Table
-from omnieval.runlog.files import replace_json
-from omnieval.runlog.store import GATE_JSON, exists
+from omnieval.runlog.files import replace_file, replace_json
+from omnieval.runlog.store import GATE_JSON, REPORT_HTML, exists
 from omnieval.suite.plan import section_of
 from omnieval.suite.store import Suite
 
@@ -54,12 +55,14 @@ def judge_suite(suite: Suite, name: str | Path | None = None) -> SuiteGateResult
         try:
             if not exists(directory):
                 raise ScoringError("not begun; resume the suite")
-            result = judge_run(load_side(directory), gate, section=section)
+            side = load_side(directory)
+            result = judge_run(side, gate, section=section)
         except ScoringError as error:
             unjudged[stored.name] = str(error)
             continue
         members[stored.name] = result
         replace_json(directory / GATE_JSON, TypeAdapter(GateResult).dump_python(result, mode="json"))
+        replace_file(directory / REPORT_HTML, [report_html(side.run, side.report).encode()])
     verdicts = {result.verdict for result in members.values()} | ({"undecided"} if unjudged else set())
     verdict: Verdict = "fail" if "fail" in verdicts else "undecided" if "undecided" in verdicts else "pass"
     unused = tuple(section for section in gate.sections if section not in used)

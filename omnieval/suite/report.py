@@ -10,14 +10,11 @@ from pydantic import TypeAdapter, ValidationError
 from omnieval.errors import ScoringError
 from omnieval.report.build import Report
 from omnieval.report.gate import Verdict
-from omnieval.report.markdown import to_markdown
-from omnieval.report.page import Page, Table
 from omnieval.report.pages import page_of
 from omnieval.report.proportion import Proportion
 from omnieval.report.speech import SpeechReport
 from omnieval.report.stored import read_report
-from omnieval.runlog.files import replace_file, replace_json
-from omnieval.runlog.store import GATE_JSON, REPORT_JSON, REPORT_MD, exists
+from omnieval.runlog.store import GATE_JSON, REPORT_HTML, REPORT_JSON, exists
 from omnieval.suite.gate import SuiteGateResult
 from omnieval.suite.store import Suite
 from omnieval.types import JsonDict
@@ -93,47 +90,10 @@ def build_suite_report(suite: Suite) -> SuiteReport:
     )
 
 
-def write_report(suite: Suite) -> SuiteReport:
-    """Build and keep it as report.json and report.md. Raises StorageError."""
-    report = build_suite_report(suite)
-    replace_json(suite.directory / REPORT_JSON, report_json(report))
-    replace_file(suite.directory / REPORT_MD, [to_markdown(suite_page(report)).encode()])
-    return report
-
-
 def report_json(report: SuiteReport) -> JsonDict:
     """Everything in it, JSON-ready."""
     content: JsonDict = TypeAdapter(SuiteReport).dump_python(report, mode="json")
     return content
-
-
-def suite_page(report: SuiteReport) -> Page:
-    """One line a member, and the warnings of all."""
-    rows = tuple(_cells(row) for row in report.members)
-    columns = ("member", "figure", "95 % interval", "reference", "answered", "failed", "unhealthy", "gate")
-    verdict = "" if report.verdict is None else f"{report.verdict.upper()} · "
-    models = ", ".join(dict.fromkeys(row.model for row in report.members))
-    judged = "no gate yet" if report.verdict is None else f"gate {report.gate}"
-    return Page(
-        headline=f"{verdict}suite {report.name} · {models}",
-        measured_by=f"{len(report.members)} members, {judged}",
-        directory=report.directory,
-        warnings=tuple(_warnings(report)),
-        tables=(Table("Members", columns, rows, numeric=(4, 5, 6)),),
-        notes=tuple(f"{row.name}: report in {row.report}" for row in report.members if row.report),
-        footer="Accuracies are official ones, of answered questions. A reference in brackets was measured "
-        "otherwise; the member's own report says how.",
-    )
-
-
-def _warnings(report: SuiteReport) -> list[str]:
-    left = [row.name for row in report.members if row.state in ("unfinished", "not begun")]
-    lines = [f"INCOMPLETE: {', '.join(left)}; resume the suite"] if left else []
-    for row in report.members:
-        if row.problem is not None:
-            lines.append(f"{row.name}: {row.state}: {row.problem}")
-        lines += [f"{row.name}: {line}" for line in row.warnings]
-    return lines
 
 
 def _judged(suite: Suite) -> SuiteGateResult | None:
@@ -178,7 +138,7 @@ def _member(suite: Suite, name: str, verdict: Verdict | None, problem: str | Non
         problem,
         isinstance(report, SpeechReport) and report.recogniser is None and not report.not_measured,
         page_of(report).warnings,
-        f"{name}/{REPORT_MD}",
+        f"{name}/{REPORT_HTML}",
     )
 
 
@@ -230,35 +190,3 @@ def _spoken(report: SpeechReport) -> tuple[Figure, ...]:
             )
         )
     return tuple(figures)
-
-
-def _cells(row: MemberRow) -> tuple[str, ...]:
-    figures = [f for f in row.figures if f.value is not None]
-    return (
-        row.name,
-        "; ".join(_labelled(f) for f in figures) or row.state,
-        "; ".join(
-            "-" if f.low is None else f"{_shown(f, f.low, unit='')} to {_shown(f, f.high, unit='')}"
-            for f in figures
-        ) or "-",
-        "; ".join(
-            _shown(f, f.reference) if f.comparable else f"({_shown(f, f.reference)})"
-            for f in figures
-            if f.reference is not None
-        ) or "-",
-        f"{row.answered}/{row.asked}",
-        str(row.failed),
-        "-" if row.unhealthy is None or row.unhealthy.value is None else f"{100 * row.unhealthy.value:.1f} %",
-        row.gate or "-",
-    )  # fmt: skip
-
-
-def _labelled(figure: Figure) -> str:
-    shown = _shown(figure, figure.value)
-    return shown if figure.name == "accuracy" else f"{figure.name} {shown}"
-
-
-def _shown(figure: Figure, value: float | None, unit: str = " %") -> str:
-    if value is None:
-        return "-"
-    return f"{value:.3f}" if figure.name == "SIM" else f"{value:.2f}{unit}"

@@ -20,9 +20,9 @@ from omnieval.runlog.store import exists, new_directory
 from omnieval.scored import execute_and_score, score_with
 from omnieval.scoring.spoken import Heard
 from omnieval.settings import restored
+from omnieval.suite.pages import write_report
 from omnieval.suite.places import parse_places, place_of
 from omnieval.suite.plan import PlannedMember, Settings, SuitePlan, check_members, split_overrides
-from omnieval.suite.report import write_report
 from omnieval.suite.store import PROBLEMS, Suite, begin_or_check
 
 Ending = Literal["finished", "interrupted", "stopped"]

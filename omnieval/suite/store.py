@@ -104,6 +104,14 @@ def common_members(directories: Sequence[Path]) -> list[str]:
     return names
 
 
+def compared_pairs(places: Sequence[Path]) -> list[tuple[Path, Path]]:
+    """What is compared with what: every further place with the first one, suites member by member."""
+    first, *others = places
+    if not holds_suite(first):
+        return [(first, other) for other in others]
+    return [(first / name, other / name) for name in common_members(places) for other in others]
+
+
 def alone_members(directories: Sequence[Path]) -> list[str]:
     """`SUITE/MEMBER` of every member that was not begun in all of these suites."""
     common = common_members(directories)

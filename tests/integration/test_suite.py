@@ -66,6 +66,7 @@ def test_members_are_plain_runs_under_one_report(whole: tuple[Path, float]) -> N
     assert (content["kind"], content["complete"]) == ("suite", True)
     assert [row["name"] for row in content["members"]] == list(MEMBERS)
     for row in content["members"]:
+        assert f'href="./{row["report"]}"' in (suite / "report.html").read_text()
         own = json.loads((suite / row["report"]).with_suffix(".json").read_text())
         assert row["figures"][0]["value"] == pytest.approx(100 * own["official"]["value"])
         assert (row["answered"], row["failed"]) == (own["official"]["total"], 0)
@@ -245,6 +246,7 @@ def test_suites_are_compared_member_by_member_and_scored_again(
 ) -> None:
     suite, other = whole[0], tmp_path / "suite"
     shutil.copytree(suite, other)
+    assert omnieval("compare", suite, other, "--html", tmp_path / "compare.html").returncode == 0
     compared = json.loads(omnieval("compare", suite, other, "--json").stdout)["comparisons"]
     assert [comparison["first"]["run"]["recipe"] for comparison in compared] == list(MEMBERS)
     for path in other.rglob("report.json"):

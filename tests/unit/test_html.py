@@ -73,12 +73,12 @@ def test_golden(tmp_path: Path) -> None:
 def test_golden_of_a_comparison(tmp_path: Path) -> None:
     first = choice_run(tmp_path / "a", ["correct"] * 8 + ["wrong"] * 4)
     second = choice_run(tmp_path / "b", ["correct"] * 5 + ["wrong"] * 5 + ["correct"] * 2)
-    places = [first.directory, second.directory]
-    page = comparisons_html(api.compare(*places), places, folder=tmp_path)
+    places = (first.directory, second.directory)
+    page = comparisons_html(api.compare(*places), [places], folder=tmp_path)
     assert body_of(page) == (GOLDEN / "compare_body.html").read_text()
     assert 'href="./a/report.html"' in page
     (first.directory / "report.html").unlink()
-    assert 'href="./a/report.html"' not in comparisons_html(api.compare(*places), places, folder=tmp_path)
+    assert 'href="./a/report.html"' not in comparisons_html(api.compare(*places), [places], folder=tmp_path)
 
 
 def test_a_sample_that_flips_in_two_comparisons_has_two_anchors(tmp_path: Path) -> None:

@@ -27,16 +27,20 @@ _SHOWN_VALUES = 40
 _TONES: Mapping[int, Tone] = {2: "good", 1: "bad", 5: "main"}
 
 
-def comparisons_html(comparisons: Sequence[Comparison], runs: Sequence[Path], *, folder: Path) -> str:
+def comparisons_html(
+    comparisons: Sequence[Comparison], pairs: Sequence[tuple[Path, Path]], *, folder: Path
+) -> str:
     """One article a comparison.
 
-    runs: what was compared, as `omnieval.api.compare` takes it: the first, then the other of each comparison.
+    pairs: the two sides of each comparison, as `omnieval.api.compare` takes them.
     folder: where the file will lie, so that it can link to the reports of the runs.
     Raises ScoringError where a run's files are damaged.
     """
-    first, *others = [load_side(path).run for path in runs]
     return document(
-        [_article(found, first, other, folder) for found, other in zip(comparisons, others, strict=True)]
+        [
+            _article(found, load_side(first).run, load_side(second).run, folder)
+            for found, (first, second) in zip(comparisons, pairs, strict=True)
+        ]
     )
 
 
