@@ -206,7 +206,14 @@ def test_a_server_that_is_gone_stops_the_suite(cache_dir: Path, tmp_path: Path) 
             await answer_by_prompt(exchange)
 
     suite = tmp_path / "suite"
-    quick = ["--set", "retry.attempts=1", "--set", "retry.wait_for_server_s=0.2"]
+    quick = [
+        "--set",
+        "retry.stop_after=1",
+        "--set",
+        "retry.attempts=1",
+        "--set",
+        "retry.wait_for_server_s=0.2",
+    ]
     with FaultServer(refuse_after_five) as server:
         stopped = omnieval(*arguments(server, cache_dir, suite), *quick)
     assert stopped.returncode == 4, stopped.stdout
@@ -222,7 +229,7 @@ def test_one_gate_judges_all_members(whole: tuple[Path, float], tmp_path: Path) 
     suite = tmp_path / "suite"
     shutil.copytree(whole[0], suite)
     gate = tmp_path / "gate.yaml"
-    gate.write_text("daily-omni:\n  - rows == 23\nvideo-mme:\n  - rows == 7\nall:\n  - coverage == 1.0\n")
+    gate.write_text("daily-omni:\n  - rows == 23\nvideo-mme:\n  - rows == 7\nall:\n  - coverage >= 0.2\n")
     judged = omnieval("gate", suite, "--gate", gate, "--junit", tmp_path / "junit.xml")
     assert judged.returncode == 1
     assert "FAIL" in judged.stdout
@@ -232,7 +239,7 @@ def test_one_gate_judges_all_members(whole: tuple[Path, float], tmp_path: Path) 
     assert {name: found["verdict"] for name, found in kept["members"].items()} == {
         "daily-omni": "pass", "video-mme": "fail",
     }  # fmt: skip
-    gate.write_text("- coverage == 1.0\n")
+    gate.write_text("- coverage >= 0.2\n")
     passed = omnieval("gate", suite, "--gate", gate)
     assert passed.returncode == 0
     assert api.load_suite_report(suite).verdict == "pass"
