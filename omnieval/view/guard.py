@@ -80,9 +80,10 @@ class Guard:
         return None
 
     def _is_ours(self, host: str) -> bool:
-        name, _, port = host.rpartition(":")
-        if port != str(self._port) and not (self._port == 80 and host == name):
+        suffix = f":{self._port}"
+        if not host.endswith(suffix) and self._port != 80:  # browsers leave that port out
             return False
+        name = host.removesuffix(suffix)
         if name in ("127.0.0.1", "localhost", "[::1]"):
             return True
         if not self._remote:

@@ -67,6 +67,13 @@ def test_another_name_is_refused(client: TestClient, host: str) -> None:
     assert client.get("/", headers={"host": host}).status_code == 421
 
 
+def test_browsers_leave_out_port_80(tmp_path: Path) -> None:
+    app = make_app(tmp_path, tmp_path / "index", token="t", port=80)
+    assert TestClient(app, base_url="http://127.0.0.1").get("/?token=t").status_code == 200
+    for host in ("evil.example", "127.0.0.1:8000"):
+        assert TestClient(app, base_url=f"http://{host}").get("/?token=t").status_code == 421
+
+
 def test_another_origin_and_other_methods_are_refused(client: TestClient) -> None:
     assert client.get("/", headers={"origin": "http://evil.example"}).status_code == 403
     assert client.get("/", headers={"origin": "null"}).status_code == 403
