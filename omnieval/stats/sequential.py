@@ -84,7 +84,7 @@ def _surely_above(right: Any, counted: Any, sizes: Any, line: float, error: floa
     before = np.cumsum(values) - values
     means = (clusters * line - before) / (clusters - np.arange(len(values)))
     # A mean of 0 leaves nothing to bet on: any gain that remains is then seen by `certain`.
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratios = np.where(means > 1e-12, values / means, 1.0)
     capital = np.cumsum(np.log1p(np.outer(_BETS, ratios - 1)), axis=1)
     peak = capital.max(axis=0)

@@ -87,7 +87,8 @@ def test_a_sample_that_flips_in_two_comparisons_has_two_anchors(tmp_path: Path) 
         for name, outcomes in (("a", ["correct"] * 4), ("b", ["wrong"] * 4), ("c", ["wrong"] * 4))
     ]
     places = [run.directory for run in runs]
-    page = comparisons_html(api.compare(*places), places, folder=tmp_path)
+    pairs = [(places[0], place) for place in places[1:]]
+    page = comparisons_html(api.compare(*places), pairs, folder=tmp_path)
     ids = [found.get("id") for found in parsed(page).iter() if found.get("id")]
     assert len(ids) == len(set(ids))
     assert {"sample-s0", "p1-sample-s0"} <= set(ids)
