@@ -1,4 +1,5 @@
-"""The verbs of omnieval for Python: run, resume, prepare, load_run, score, load_report, compare, gate.
+"""The verbs of omnieval for Python: run, resume, prepare, load_run, score, load_report, compare,
+gate, export, track.
 
 >>> from omnieval import api
 >>> run = api.run("daily-omni", sample=True, backend="chance", limit=4)
@@ -11,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
@@ -23,6 +24,10 @@ from omnieval.engine.fill import Filled, fill_cache
 from omnieval.engine.preflight import Finding
 from omnieval.engine.progress import Listener
 from omnieval.errors import ConfigError, DataError
+from omnieval.export.lm_eval import write_lm_eval
+from omnieval.export.table import write_csv, write_parquet
+from omnieval.export.trackers import log_run
+from omnieval.export.vllm_bench import write_vllm_bench
 from omnieval.media.source import is_archive
 from omnieval.report.build import Report
 from omnieval.report.compare import Comparison, compare_runs, load_side
@@ -45,6 +50,7 @@ __all__ = [
     "compare",
     "configure",
     "execute_and_score",
+    "export",
     "gate",
     "gate_suite",
     "load_report",
@@ -56,6 +62,7 @@ __all__ = [
     "score",
     "score_recordings",
     "score_with",
+    "track",
 ]
 
 
@@ -329,3 +336,49 @@ def gate(run: Path | str, gate: Path | str | None = None, *, section: str | None
     if page.is_file():
         replace_file(page, [report_html(side.run, side.report).encode()])
     return result
+
+
+def export(
+    run: Run | Path | str,
+    format: Literal["csv", "parquet", "vllm-bench", "lm-eval"],  # noqa: A002
+    *,
+    out: Path | str | None = None,
+    detailed: bool = False,
+) -> tuple[Path, ...]:
+    """Write a scored run for other tools and return the files: one, or two for lm-eval.
+
+    csv, parquet: every row of the data set with the columns of `omnieval.runlog.rows`; `Run.to_pandas` gives
+    the same. vllm-bench: the results JSON of `vllm bench serve --save-result`; detailed adds the lists of
+    `--save-detailed`. lm-eval: results and samples as lm-evaluation-harness logs them. out: the file, or the
+    folder for lm-eval; else it is named after the run, in the current directory.
+    Raises ConfigError for an unknown format, ScoringError for an unscored run, StorageError.
+    """
+    loaded = run if isinstance(run, Run) else load_run(run)
+    suffixes = {"csv": ".csv", "parquet": ".parquet", "vllm-bench": ".json", "lm-eval": "-lm-eval"}
+    if format not in suffixes:
+        raise ConfigError(f"unknown format {format!r}; one of {', '.join(suffixes)}")
+    if detailed and format != "vllm-bench":
+        raise ConfigError("only vllm-bench has a detailed form; the other formats hold every sample anyway")
+    place = Path(loaded.directory.absolute().name + suffixes[format] if out is None else out).expanduser()
+    if format == "lm-eval":
+        return write_lm_eval(loaded, place)
+    if place.is_dir():
+        raise ConfigError(f"{place}: is a folder; name a file with --out")
+    if format == "csv":
+        write_csv(loaded, place)
+    elif format == "parquet":
+        write_parquet(loaded, place)
+    else:
+        write_vllm_bench(loaded, place, detailed=detailed)
+    return (place,)
+
+
+def track(run: Run | Path | str, to: Literal["wandb", "mlflow"], *, project: str = "omnieval") -> str:
+    """Log a scored run to an experiment tracker and return the id that it has there.
+
+    Settings, headline figures with their intervals, the first samples as a table, and the reports are sent;
+    the tracker is found, and its key read, by its own environment variables. project: that of Weights &
+    Biases, or the experiment of MLflow. Raises ConfigError when the extra is missing, ScoringError for an
+    unscored run.
+    """
+    return log_run(run if isinstance(run, Run) else load_run(run), to, project=project)

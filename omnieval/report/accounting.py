@@ -11,6 +11,7 @@ from typing import Any
 from omnieval.config import counted
 from omnieval.report.story import story_of
 from omnieval.runlog import PlannedSample, Run
+from omnieval.runlog.rows import failure_of
 from omnieval.types import FAILURE_KINDS, Failure, Response, Score
 
 _SHOWN_IDS = 5
@@ -92,7 +93,8 @@ def failure_rows(
     for planned, score in pairs:
         if score.outcome != "failed":
             continue
-        failure = _failure(planned, score, responses)
+        failure = failure_of(planned, score, responses.get(score.sample_id))
+        assert failure is not None
         by_kind[failure.kind].append((planned, failure))
     order = [*FAILURE_KINDS, *sorted(set(by_kind) - set(FAILURE_KINDS))]
     return tuple(_failure_row(kind, by_kind[kind]) for kind in order if kind in by_kind)
@@ -125,19 +127,6 @@ def _reason(planned: PlannedSample, failure: Failure) -> str:
 def sentence(message: str, hint: str | None) -> str:
     """What happened, and the next step where it is known."""
     return f"{message} ({hint})" if hint else message
-
-
-def _failure(planned: PlannedSample, score: Score, responses: Mapping[str, Response]) -> Failure:
-    """Why a sample failed: its row, its scoring, or its last try."""
-    if planned.sample.problem is not None:
-        return planned.sample.problem
-    if score.details.get("message"):
-        return Failure(
-            score.failure_kind or "audio", score.details["message"], hint=score.details.get("hint")
-        )
-    failure = responses[score.sample_id].error
-    assert failure is not None
-    return failure
 
 
 def notes(run: Run, responses: Mapping[str, Response], scores: Sequence[Score]) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ def storage_error(path: Path, error: OSError) -> StorageError:
 def replace_file(path: Path, chunks: Iterable[bytes]) -> None:
     """Write a file so that readers see the old content or the new one, never a part.
 
-    Raises StorageError; the old content then stays.
+    Raises StorageError, and whatever making the chunks raises; the old content then stays.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -47,9 +47,10 @@ def replace_file(path: Path, chunks: Iterable[bytes]) -> None:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
         raise storage_error(path, error) from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def replace_json(path: Path, value: Any) -> None:

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -31,6 +31,9 @@ from omnieval.errors import ConfigError, ScoringError
 from omnieval.runlog.files import LineLog, read_lines, replace_file, replace_json, storage_error
 from omnieval.runlog.schema import PlannedSample, RunInfo, to_line
 from omnieval.types import JsonDict, Response, Score, SpokenAudio
+
+if TYPE_CHECKING:
+    import pandas
 
 FORMAT = 1
 RUN, SAMPLES, RESPONSES = "run.json", "samples.jsonl", "responses.jsonl"
@@ -98,6 +101,15 @@ class Run:
     def scores(self) -> Iterator[Score]:
         """The scores as last written, one a row of the data set."""
         return read_lines(self.directory / SCORES, Score)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The scored run as a table: one row a row of the data set, columns as in `omnieval.runlog.rows`.
+
+        Needs pandas (the extra `pandas`). Raises ConfigError without it, ScoringError for an unscored run.
+        """
+        from omnieval.runlog.frame import to_frame
+
+        return to_frame(self)
 
     def events(self) -> Iterator[JsonDict]:
         """What happened beside answers, in order."""

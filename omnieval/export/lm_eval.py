@@ -1,0 +1,136 @@
+"""A run in the layout of lm-evaluation-harness with `--log_samples`: results and samples of one task.
+
+Layout: https://github.com/EleutherAI/lm-evaluation-harness/blob/main/docs/interface.md. A run directory does
+not keep the request as it was sent, so `arguments` holds the question and its options without media and
+without the recipe's wording.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from omnieval.config import OPERATIONAL
+from omnieval.report.build import Report
+from omnieval.report.proportion import Proportion
+from omnieval.report.speech import SpeechReport
+from omnieval.report.stored import read_report
+from omnieval.runlog import Run
+from omnieval.runlog.files import replace_file, replace_json, storage_error
+from omnieval.runlog.rows import rows
+from omnieval.types import JsonDict
+
+_JUDGED = ("correct", "wrong", "unparsed", "scored")
+
+
+def write_lm_eval(run: Run, folder: Path) -> tuple[Path, Path]:
+    """Write `MODEL/results_TIME.json` and `MODEL/samples_TASK_TIME.jsonl` into a folder; both paths.
+
+    The samples are the answered ones, so that their mean is the result; `n-samples` tells how many rows there
+    are, and `acc_strict` counts those without an answer as wrong.
+    Raises ScoringError for an unscored run, StorageError.
+    """
+    report = read_report(run)
+    started = datetime.fromisoformat(run.info["started"])
+    model = str(run.info["server"].get("model") or run.config["model"])
+    safe = re.sub(r"[^\w.-]", "_", model.replace("/", "__")).lstrip(".") or "model"
+    stamp = started.strftime("%Y-%m-%dT%H-%M-%S.%f")
+    task = re.sub(r"[^\w-]", "_", run.config["benchmark"])
+    place = folder / safe
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise storage_error(place, error) from error
+    results, samples = place / f"results_{stamp}.json", place / f"samples_{task}_{stamp}.jsonl"
+    replace_file(samples, _samples(run))
+    replace_json(results, _results(run, report, task, model, safe, started.timestamp()))
+    return results, samples
+
+
+def _samples(run: Run) -> Iterator[bytes]:
+    for row in rows(run):
+        if row["outcome"] in _JUDGED:
+            yield json.dumps(_sample(row, run.config["decode"]), ensure_ascii=False).encode() + b"\n"
+
+
+def _sample(row: JsonDict, decode: Any) -> JsonDict:
+    options = json.loads(row["options"] or "[]")
+    prompt = "\n".join([row["question"], *options])
+    doc = {"id": row["sample_id"], "question": row["question"], "options": options, "answer": row["gold"]}
+    doc |= {name: value for name, value in row.items() if name.startswith("group_")}
+    spoken = row["outcome"] == "scored"
+    metrics = {"wer": row["wer"], "sim": row["sim"]} if spoken else {"acc": float(row["correct"])}
+    measured = {name: value for name, value in metrics.items() if value is not None}
+    return {
+        "doc_id": row["row"],
+        "doc": doc,
+        "target": row["gold"],
+        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": dict(decode)}},
+        "resps": [[row["transcript"] if spoken else row["reply"]]],
+        "filtered_resps": [row["answer"] or ""],
+        "filter": "none",
+        "metrics": list(measured),
+        "doc_hash": _hash(json.dumps(doc, ensure_ascii=False)),
+        "prompt_hash": _hash(prompt),
+        "target_hash": _hash(str(row["gold"])),
+        **measured,
+    }
+
+
+def _results(
+    run: Run, report: Report | SpeechReport, task: str, model: str, safe: str, started: float
+) -> JsonDict:
+    figures, better = _figures(report)
+    judged = sum(score.outcome in _JUDGED for score in run.scores())
+    measured = {key: value for key, value in run.config.items() if key not in OPERATIONAL}
+    return {
+        "results": {task: {"alias": task, "sample_len": judged, **figures}},
+        "group_subtasks": {task: []},
+        "configs": {task: {"task": task, "metadata": {"omnieval": measured, **run.info["headline"]}}},
+        "versions": {task: run.info["recipe_hash"]},
+        "n-shot": {task: 0},
+        "higher_is_better": {task: better},
+        "n-samples": {task: {"original": report.rows, "effective": judged}},
+        "config": {"model": run.config["backend"], "model_args": {"model": model}, "limit": None},
+        "date": started,
+        "model_source": run.config["backend"],
+        "model_name": model,
+        "model_name_sanitized": safe,
+        "omnieval_version": run.info["versions"]["omnieval"],
+        "dataset_fingerprint": run.info["dataset"]["fingerprint"],
+    }
+
+
+def _figures(report: Report | SpeechReport) -> tuple[JsonDict, dict[str, bool]]:
+    if isinstance(report, SpeechReport):
+        found: JsonDict = {}
+        if report.wer is not None and report.wer.official_percent is not None:
+            found["wer,none"] = report.wer.official_percent / 100
+        if report.similarity is not None:
+            found["sim,none"] = report.similarity.mean
+        return found, {"wer": False, "sim": True}
+    each = report.each_asking
+    figures = _accuracy("acc", each or report.official) | _accuracy("acc_strict", report.strict)
+    if each is not None:
+        figures |= _accuracy("acc_all_orders", report.official)
+    return figures, {name.partition(",")[0]: True for name in figures if "_stderr" not in name}
+
+
+def _accuracy(name: str, proportion: Proportion) -> JsonDict:
+    """A value and its standard error: clustered where samples share a video."""
+    value, total = proportion.value, proportion.total
+    if value is None:
+        return {}
+    error: float | None = (value * (1 - value) / (total - 1)) ** 0.5 if total > 1 else None
+    if proportion.clustered is not None:
+        error = proportion.clustered.standard_error
+    return {f"{name},none": value, f"{name}_stderr,none": "N/A" if error is None else error}
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

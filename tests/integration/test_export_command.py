@@ -1,0 +1,80 @@
+"""`omnieval export` as a process, and the real trackers without a network."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from omnieval import api
+from tests.command import omnieval
+from tests.runs import choice_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("export") / "monday"
+    server = "http://inner.example:8000/v1"
+    choice_run(folder, ["correct", "wrong", "timeout", "not selected"], base_url=server)
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "vllm-bench", "lm-eval"])
+def test_a_file_is_written_and_named(run: Path, tmp_path: Path, kind: str) -> None:
+    done = omnieval("export", run, "--format", kind, "--out", tmp_path / "file")
+    assert done.returncode == 0, done.stderr
+    named = [Path(line.removeprefix("written: ")) for line in done.stdout.splitlines()]
+    assert named and all(path.stat().st_size for path in named)
+
+
+def test_what_cannot_be_done_says_why(run: Path, tmp_path: Path) -> None:
+    asked = {
+        2: [("export", run), ("export", run, "--format", "csv", "--to", "mlflow")],
+        3: [("export", tmp_path, "--format", "csv")],
+        1: [("export", run, "--format", "csv", "--out", tmp_path / "nowhere" / "file.csv")],
+    }
+    for code, commands in asked.items():
+        for command in commands:
+            done = omnieval(*command)
+            assert done.returncode == code, done.stderr
+            assert "Traceback" not in done.stderr and done.stderr
+
+
+@pytest.mark.slow
+def test_mlflow_holds_settings_figures_and_samples(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # the file store needs no database
+    import mlflow
+
+    monkeypatch.chdir(tmp_path)
+    mlflow.set_tracking_uri((tmp_path / "store").as_uri())
+    logged = mlflow.get_run(api.track(run, "mlflow", project="omni"))
+    assert logged.data.metrics["accuracy"] == 0.5
+    assert logged.data.metrics["accuracy_low"] < 0.5 < logged.data.metrics["accuracy_high"]
+    assert logged.data.params["plan"] == "minicpm"
+    table = mlflow.artifacts.load_dict(f"{logged.info.artifact_uri}/samples.json")
+    assert len(table["data"]) == 4 and "outcome" in table["columns"]
+    assert not any("inner.example" in path.read_text(errors="ignore") for path in files(tmp_path / "store"))
+
+
+@pytest.mark.slow
+def test_wandb_keeps_the_run_offline(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wandb")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    monkeypatch.setenv("WANDB_API_KEY", "k" * 40)
+    name = api.track(run, "wandb", project="omni")
+    [kept] = (tmp_path / "wandb").glob(f"offline-run-*-{name}")
+    content = b"".join(path.read_bytes() for path in files(kept))
+    assert b"strict_accuracy_low" in content and b"minicpm" in content
+    assert b"inner.example" not in content and b"k" * 40 not in content
+    [table] = kept.rglob("samples*.table.json")
+    assert len(json.loads(table.read_text())["data"]) == 4
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
