@@ -54,7 +54,7 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.torch: $(VENV)/.dev
-	$(PIP_INSTALL) --editable '.[speech-torch]'
+	$(PIP_INSTALL) --editable '.[speech-torch,mlflow,wandb]'
 	$(PIP_INSTALL) --no-deps resemblyzer
 	@touch $@
 
