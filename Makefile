@@ -50,7 +50,7 @@ $(VENV)/.demo: $(VENV)/.python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
-	$(PIP_INSTALL) --editable '.[demo,hub,modelscope,pandas,speech,voice,dev]'
+	$(PIP_INSTALL) --editable '.[demo,hub,modelscope,notebooks,speech,voice,dev]'
 	@touch $@
 
 $(VENV)/.torch: $(VENV)/.dev

@@ -1,6 +1,7 @@
 """A run in the layout of lm-evaluation-harness with `--log_samples`: results and samples of one task.
 
-Layout: https://github.com/EleutherAI/lm-evaluation-harness/blob/main/docs/interface.md. A run directory does
+Layout: https://github.com/EleutherAI/lm-evaluation-harness, lm_eval/evaluator.py and
+lm_eval/loggers/evaluation_tracker.py. A run directory does
 not keep the request as it was sent, so `arguments` holds the question and its options without media and
 without the recipe's wording.
 """
@@ -69,13 +70,13 @@ def _sample(row: JsonDict, decode: Any) -> JsonDict:
     return {
         "doc_id": row["row"],
         "doc": doc,
-        "target": row["gold"],
+        "target": str(row["gold"]),
         "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": dict(decode)}},
         "resps": [[row["transcript"] if spoken else row["reply"]]],
         "filtered_resps": [row["answer"] or ""],
         "filter": "none",
         "metrics": list(measured),
-        "doc_hash": _hash(json.dumps(doc, ensure_ascii=False)),
+        "doc_hash": _hash(json.dumps(doc, indent=2, ensure_ascii=False)),
         "prompt_hash": _hash(prompt),
         "target_hash": _hash(str(row["gold"])),
         **measured,

@@ -1,7 +1,8 @@
 """A run as the results JSON of `vllm bench serve --save-result`, for dashboards that read those.
 
-Key names: https://docs.vllm.ai/en/latest/cli/bench/serve/. What this run did not measure is null. Accuracy
-and speech figures stand beside vLLM's keys under names of their own.
+Key names: vllm/benchmarks/serve.py of vLLM 0.32, and for speech vllm_omni/metrics/definitions.py of vLLM-Omni
+(`vllm bench serve --omni`). What this run did not measure is null. Accuracy and speech figures stand beside
+vLLM's keys under names of their own.
 """
 
 from __future__ import annotations
@@ -70,7 +71,9 @@ def _throughput(run: Run, responses: Sequence[Response], answered: Sequence[Resp
     duration = None if any(e.get("event") == "resumed" for e in run.events()) else _duration(responses)
     both = None if read is None or written is None else read + written
 
-    def a_second(count: int | None) -> float | None:
+    spoken = sum(r.audio.duration_s for r in answered if r.audio is not None) or None
+
+    def a_second(count: float | None) -> float | None:
         return count / duration if count is not None and duration else None
 
     return {
@@ -81,6 +84,10 @@ def _throughput(run: Run, responses: Sequence[Response], answered: Sequence[Resp
         "request_goodput": None,
         "output_throughput": a_second(written),
         "total_token_throughput": a_second(both),
+        "max_output_tokens_per_s": None,
+        "max_concurrent_requests": None,
+        "total_audio_duration_s": spoken,
+        "audio_throughput": a_second(spoken),
     }
 
 
@@ -116,6 +123,7 @@ def _times(answered: Sequence[Response]) -> JsonDict:
         **_distribution("e2el_ms", [t.e2e_s for t in timings], 1000),
         **_distribution("audio_ttfp_ms", [t.ttfp_s for t in timings], 1000),
         **_distribution("audio_rtf", [t.rtf for t in timings], 1),
+        **_distribution("audio_duration_s", [r.audio.duration_s for r in answered if r.audio is not None], 1),
     }
 
 
@@ -146,6 +154,7 @@ def _details(responses: Sequence[Response]) -> dict[str, list[Any]]:
         "output_lens": [_written(r) for r in responses],
         "start_times": [r.timing.started for r in responses],
         "ttfts": [r.timing.ttft_s for r in responses],
+        "latencies": [r.timing.e2e_s for r in responses],
         "itls": [list(r.timing.itl_s) for r in responses],
         "generated_texts": [r.text for r in responses],
         "errors": ["" if r.error is None else r.error.message for r in responses],
