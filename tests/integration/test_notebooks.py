@@ -8,6 +8,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+SPEECH = (pytest.mark.embedded, pytest.mark.slow)
 
 nbformat = pytest.importorskip("nbformat", reason="pip install '.[notebooks]'")
 
@@ -25,7 +26,7 @@ def test_a_notebook_is_small_and_holds_no_output(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(p, marks=[pytest.mark.embedded] if p.stem == "speech" else []) for p in NOTEBOOKS],
+    [pytest.param(p, marks=SPEECH if p.stem == "speech" else ()) for p in NOTEBOOKS],
     ids=lambda path: path.stem,
 )
 def test_a_notebook_runs(
@@ -36,6 +37,6 @@ def test_a_notebook_runs(
     monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     book = nbformat.read(path, as_version=4)
-    client.NotebookClient(book, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    client.NotebookClient(book, timeout=240, resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [output for cell in book.cells for output in cell.get("outputs", [])]
     assert any("image/png" in output.get("data", {}) for output in shown)

@@ -17,7 +17,7 @@ from omnieval.export.table import write_csv, write_parquet
 from omnieval.export.vllm_bench import vllm_bench
 from omnieval.runlog import Run, RunWriter
 from omnieval.runlog.rows import columns, rows
-from omnieval.types import Failure, Response, Timing, Usage
+from omnieval.types import Failure, Response, SpokenAudio, Timing, Usage
 from tests.runs import choice_run, speech_run
 
 OUTCOMES = ["correct", "wrong", "unparsed", "timeout", "not selected", "correct"]
@@ -146,6 +146,19 @@ def test_vllm_bench_says_what_was_measured_and_null_for_the_rest(run: Run) -> No
     detailed = vllm_bench(run, detailed=True)
     assert sorted(detailed["errors"]) == ["", "", "", "", "timeout happened"]
     assert len(detailed["generated_texts"]) == len(detailed["ttfts"]) == 5
+
+
+def test_vllm_bench_has_the_sound_of_spoken_answers_by_the_names_of_vllm_omni(tmp_path: Path) -> None:
+    spoken = speech_run(tmp_path / "s", [{"wer": 0.0}, {"wer": 0.5}, "no_audio"])
+    assert vllm_bench(spoken)["total_audio_duration_s"] is None
+    with RunWriter(spoken.directory) as writer:
+        for name, started, frames in (("u0", 0.0, 48_000), ("u1", 1.0, 24_000)):
+            timing = Timing(started=started, e2e_s=3.0, ttfp_s=0.9, rtf=1.5)
+            writer.add_response(Response(name, audio=SpokenAudio(24_000, 1, frames), timing=timing))
+    result = vllm_bench(spoken)
+    assert result["total_audio_duration_s"] == 3 and result["audio_throughput"] == 0.75
+    assert result["median_audio_duration_s"] == 1.5
+    assert result["mean_audio_rtf"] == 1.5 and result["p99_audio_ttfp_ms"] == pytest.approx(900)
 
 
 def test_a_continued_run_has_no_throughput(run: Run) -> None:
