@@ -8,7 +8,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-SPEECH = (pytest.mark.embedded, pytest.mark.slow)
+MARKS = {"speech": (pytest.mark.embedded, pytest.mark.slow), "frame_count_ablation": (pytest.mark.slow,)}
 
 nbformat = pytest.importorskip("nbformat", reason="pip install '.[notebooks]'")
 
@@ -24,11 +24,7 @@ def test_a_notebook_is_small_and_holds_no_output(path: Path) -> None:
     assert path.stat().st_size < 20_000
 
 
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(p, marks=SPEECH if p.stem == "speech" else ()) for p in NOTEBOOKS],
-    ids=lambda path: path.stem,
-)
+@pytest.mark.parametrize("path", [pytest.param(p, marks=MARKS.get(p.stem, ()), id=p.stem) for p in NOTEBOOKS])
 def test_a_notebook_runs(
     path: Path, tmp_path: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
