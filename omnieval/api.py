@@ -362,8 +362,8 @@ def export(
     place = Path(loaded.directory.absolute().name + suffixes[format] if out is None else out).expanduser()
     if format == "lm-eval":
         return write_lm_eval(loaded, place)
-    if place.is_dir():
-        raise ConfigError(f"{place}: is a folder; name a file with --out")
+    if place.exists() and not place.is_file():
+        raise ConfigError(f"{place}: is a folder or a device; name a file with --out")
     if format == "csv":
         write_csv(loaded, place)
     elif format == "parquet":
@@ -378,7 +378,7 @@ def track(run: Run | Path | str, to: Literal["wandb", "mlflow"], *, project: str
 
     Settings, headline figures with their intervals, the first samples as a table, and the reports are sent;
     the tracker is found, and its key read, by its own environment variables. project: that of Weights &
-    Biases, or the experiment of MLflow. Raises ConfigError when the extra is missing, ScoringError for an
-    unscored run.
+    Biases, or the experiment of MLflow. Raises ConfigError when the extra is missing or the tracker refuses,
+    ScoringError for an unscored run.
     """
     return log_run(run if isinstance(run, Run) else load_run(run), to, project=project)

@@ -29,10 +29,10 @@ def log_run(run: Run, to: Literal["wandb", "mlflow"], *, project: str = "omnieva
 
     Where the tracker is, and the key for it, come from its own environment (`WANDB_API_KEY`, `WANDB_MODE`,
     `MLFLOW_TRACKING_URI`). The table of samples ends after the first TABLE_ROWS.
-    Raises ConfigError when the extra is missing, ScoringError for an unscored run.
+    Raises ConfigError when the extra is missing or the tracker refuses, ScoringError for an unscored run.
     """
     report = read_report(run)
-    return {"wandb": _to_wandb, "mlflow": _to_mlflow}[to](run, report, project)
+    return _to_wandb(run, report, project) if to == "wandb" else _to_mlflow(run, report, project)
 
 
 def headline(report: Report | SpeechReport) -> dict[str, float]:
@@ -73,7 +73,11 @@ def _to_wandb(run: Run, report: Report | SpeechReport, project: str) -> str:
         raise ConfigError("wandb is not installed; pip install 'omnieval[wandb]'") from error
 
     name = run.directory.absolute().name
-    with wandb.init(project=project, name=name, config=_settings(run), job_type="evaluation") as logged:
+    try:
+        logged = wandb.init(project=project, name=name, config=_settings(run), job_type="evaluation")
+    except wandb.errors.Error as error:
+        raise ConfigError(f"wandb refuses: {error}; or set WANDB_MODE=offline") from error
+    with logged:
         names: list[str | int] = [column.name for column in columns(run)]
         data = [list(row.values()) for row in islice(rows(run), TABLE_ROWS)]
         logged.log({"samples": wandb.Table(columns=names, data=data, allow_mixed_types=True)})
@@ -93,7 +97,10 @@ def _to_mlflow(run: Run, report: Report | SpeechReport, project: str) -> str:
         raise ConfigError("MLflow is not installed; pip install 'omnieval[mlflow]'") from error
 
     parameters = {key: str(value)[:_LONGEST_PARAMETER] for key, value in _settings(run).items()}
-    mlflow.set_experiment(project)
+    try:
+        mlflow.set_experiment(project)
+    except mlflow.exceptions.MlflowException as error:
+        raise ConfigError(f"MLflow refuses: {error}; MLFLOW_TRACKING_URI says where it is") from error
     with mlflow.start_run(run_name=run.directory.absolute().name) as logged:
         mlflow.log_params(parameters)
         mlflow.log_metrics(headline(report))

@@ -76,5 +76,19 @@ def test_wandb_keeps_the_run_offline(run: Path, tmp_path: Path, monkeypatch: pyt
     assert len(json.loads(table.read_text())["data"]) == 4
 
 
+@pytest.mark.slow
+def test_a_tracker_that_refuses_is_told(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wandb")
+    pytest.importorskip("mlflow")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))  # no key of the user's
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "nonsense://nowhere")
+    for tracker, way in (("wandb", "WANDB_MODE"), ("mlflow", "MLFLOW_TRACKING_URI")):
+        done = omnieval("export", run, "--to", tracker)
+        assert done.returncode == 2, done.stderr
+        assert way in done.stderr and "Traceback" not in done.stderr
+
+
 def files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
