@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 
 from omnieval.benchmarks.base import Benchmark, Dataset
 from omnieval.config import OPERATIONAL, RunConfig, differences
+from omnieval.engine.same_media import require_same_media
 from omnieval.errors import ConfigError, DataError
 from omnieval.runlog import PlannedSample, Run, RunWriter
 from omnieval.runlog.environment import hardware, versions
@@ -32,7 +33,7 @@ def begin_or_continue(
     """The writer of the run that `out` holds, or of a new run there (None: a new named directory).
 
     Raises ConfigError with the list of differences when `out` holds a run of another configuration,
-    DataError when its data set was another one, StorageError when it cannot be written.
+    DataError when its data set or media were others, StorageError when it cannot be written.
     """
     directory = out or new_directory(config.runs_dir, _name(config), time.localtime())
     server = TypeAdapter(ServerFacts).dump_python(facts, mode="json")
@@ -49,6 +50,8 @@ def begin_or_continue(
     try:
         stored = Run.load(directory)
         changed = _check_same_run(stored, config, dataset)
+        if config.media != "none":
+            require_same_media(stored, dataset.samples)
         if early is not None and "early" not in stored.info:
             raise ConfigError(
                 f"{directory} was begun without --stop-when gate; lines and order of asking must be fixed "

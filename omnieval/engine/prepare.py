@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from omnieval.benchmarks.base import Benchmark
 from omnieval.errors import MediaError, StorageError
+from omnieval.media.content_key import content_keys
 from omnieval.types import Failure, MediaPlan, PreparedMedia, Request, Sample
 
 # Samples in the window for each cluster that may be ahead; a video of many questions must not fill memory.
@@ -20,12 +21,14 @@ PrepareMedia = Callable[[MediaPlan], Awaitable[PreparedMedia]]
 
 @dataclass(frozen=True)
 class Prepared:
-    """A sample's request, or why there is none; notes say what had to be mended to make it."""
+    """A sample's request, or why there is none; notes say what had to be mended to make it. media: keys of
+    the content of its media, by role."""
 
     sample: Sample
     request: Request | None = None
     failure: Failure | None = None
     notes: tuple[str, ...] = ()
+    media: Mapping[str, str] = field(default_factory=dict)
 
 
 class Preparer:
@@ -69,7 +72,8 @@ class Preparer:
             plan = self._benchmark.plan(sample)
             media = PreparedMedia() if plan is None else await self._media(plan)
             request = replace(self._benchmark.pack(sample, media), cluster=sample.cluster)
-            return Prepared(sample, request=request, notes=(*media.notes, *request.notes))
+            keys = await asyncio.to_thread(content_keys, sample.media) if sample.media else {}
+            return Prepared(sample, request=request, notes=(*media.notes, *request.notes), media=keys)
         except StorageError:
             raise
         except MediaError as error:

@@ -162,6 +162,8 @@ class Runner:
     async def _ask(self, prepared: Prepared) -> None:
         if prepared.notes:
             self._writer.add_event("media", sample_id=prepared.sample.id, notes=prepared.notes)
+        if prepared.media:
+            self._writer.add_media(prepared.sample.id, prepared.media)
         response = await self._answer(prepared)
         if response is not None:
             score = self._score(prepared.sample, response)

@@ -18,7 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO
 from uuid import uuid4
@@ -49,12 +49,14 @@ _READING_ERRORS = (
 @dataclass(frozen=True, slots=True)
 class Member:
     """A regular file in an archive. size: bytes when inflated. stamp: a hash of the archive's size and time
-    and the member's name, checksum and sizes, which tells its content without reading it."""
+    and the member's name, checksum and sizes, which tells its content without reading it. crc: the checksum
+    of the content, as the archive has it."""
 
     archive: Path
     name: str
     size: int
     stamp: str
+    crc: int = field(default=0, kw_only=True)
 
     @property
     def suffix(self) -> str:
@@ -65,6 +67,10 @@ class Member:
     def content(self) -> AbstractContextManager[Iterator[bytes]]:
         """The content in pieces, as many bytes as declared and no more. Raises DataError."""
         return _content(self)
+
+    def content_key(self) -> str:
+        """See `omnieval.media.content_key`. Raises DataError."""
+        return f"crc:{self.size}-{self.crc:08x}"
 
 
 def members(archive: Path, *, most_bytes: int = _LARGEST_MEMBER) -> list[Member]:
@@ -86,7 +92,8 @@ def members(archive: Path, *, most_bytes: int = _LARGEST_MEMBER) -> list[Member]
             if key in seen:
                 raise _refused(archive, info, f"collides with {seen[key]!r}")
             seen[key] = info.filename
-            found.append(Member(archive, info.filename, info.file_size, _stamp(status, info)))
+            stamp = _stamp(status, info)
+            found.append(Member(archive, info.filename, info.file_size, stamp, crc=info.CRC))
         if total > _LARGEST_TOTAL:
             raise DataError(
                 f"{archive}: declares {total / 2**40:.1f} TiB, which no data set has; "

@@ -25,11 +25,11 @@ from typing import Any
 from uuid import uuid4
 
 from omnieval.errors import MediaError, StorageError
+from omnieval.media.edges import hash_of_edges
 from omnieval.media.source import archived
 
 LAYOUT = "v1"
 MANIFEST = "manifest.json"
-_EDGE_BYTES = 64 * 1024
 _STALE_S = 24 * 3600
 USE_MARK_S = 60
 
@@ -215,15 +215,12 @@ def source_identity(path: Path) -> dict[str, Any]:
             raise MediaError(f"{path}: not a file; put the media file itself there")
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
-            digest = hashlib.sha256()
-            for start in (0, status.st_size // 2, max(0, status.st_size - _EDGE_BYTES)):
-                file.seek(start)
-                digest.update(file.read(_EDGE_BYTES))
+            edges = hash_of_edges(file, status.st_size)
     except FileNotFoundError:
         raise MediaError(f"{path}: no such file; fetch it again", kind="media_missing") from None
     except OSError as error:
         raise MediaError(f"{path}: cannot be read: {error.strerror or error}") from error
-    return {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256_of_edges": digest.hexdigest()}
+    return {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256_of_edges": edges}
 
 
 def _read(place: Path, key: str, *, hashing: bool = False) -> Entry | None:

@@ -27,6 +27,7 @@ from typing import IO, NoReturn
 
 from omnieval.errors import DataError, StorageError
 from omnieval.media.archives import Member, bad_name, is_litter
+from omnieval.media.edges import edges_key
 
 SUFFIXES = (".tar", ".tar.gz", ".tgz")
 _LARGEST_MEMBER = 64 * 2**30
@@ -52,6 +53,11 @@ class TarMember(Member):
     def content(self) -> AbstractContextManager[Iterator[bytes]]:
         """The content in pieces, as many bytes as declared and no more. Raises DataError."""
         return _content(self)
+
+    def content_key(self) -> str:
+        """See `omnieval.media.content_key`. Raises DataError."""
+        with _at_content(self) as file:
+            return edges_key(file, self.size, self.offset)
 
 
 def is_tar(path: Path) -> bool:
@@ -191,6 +197,12 @@ def _unpack(archive: Path, packed: gzip.GzipFile) -> bytes:
 
 @contextlib.contextmanager
 def _content(member: TarMember) -> Iterator[Iterator[bytes]]:
+    with _at_content(member) as file:
+        yield _pieces(member, file)
+
+
+@contextlib.contextmanager
+def _at_content(member: TarMember) -> Iterator[IO[bytes]]:
     with _opened(member.archive) as (file, status):
         if _stamp(status, member.name, member.offset, member.size, file) != member.stamp:
             raise DataError(
@@ -198,7 +210,7 @@ def _content(member: TarMember) -> Iterator[Iterator[bytes]]:
                 "let the archive be complete and start again"
             )
         file.seek(member.offset)
-        yield _pieces(member, file)
+        yield file
 
 
 def _pieces(member: TarMember, file: IO[bytes]) -> Iterator[bytes]:

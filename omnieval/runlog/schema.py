@@ -1,8 +1,8 @@
 """What one line of a run directory's files means, both ways.
 
-samples.jsonl: `PlannedSample`. responses.jsonl: `omnieval.types.Response`. scores.jsonl:
-`omnieval.types.Score`. Fields are those of the dataclasses; a field added later has a default, so old
-runs stay readable.
+samples.jsonl: `PlannedSample`. media.jsonl: `AskedMedia`. responses.jsonl: `omnieval.types.Response`.
+scores.jsonl: `omnieval.types.Score`. Fields are those of the dataclasses; a field added later has a default,
+so old runs stay readable.
 """
 
 from __future__ import annotations
@@ -24,6 +24,14 @@ class PlannedSample:
 
     sample: Sample
     selected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AskedMedia:
+    """The media that a sample was asked about: key of the content by role (`omnieval.media.content_key`)."""
+
+    sample_id: str
+    keys: dict[str, str]
 
 
 class _Part(BaseModel):

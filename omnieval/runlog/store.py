@@ -4,6 +4,7 @@ run.json       resolved configuration, versions, data set, server facts; written
                begun, so a directory without it is no run yet
 samples.jsonl  every row of the data set and whether it is asked; written before the first request
 responses.jsonl one finished try a line; the last line of a sample counts
+media.jsonl    the media of each sample as it was asked, by a key of their content; the last line counts
 events.jsonl   started, resumed, stopped, retried, media notes
 audio/{sample id}.wav  the sound of an answer; that of failed tries lies in audio/failed
 scores.jsonl, report.json, report.md, report.html  made anew by scoring; they never need the model
@@ -29,14 +30,14 @@ from pydantic_core import from_json
 
 from omnieval.errors import ConfigError, ScoringError
 from omnieval.runlog.files import LineLog, read_lines, replace_file, replace_json, storage_error
-from omnieval.runlog.schema import PlannedSample, RunInfo, to_line
+from omnieval.runlog.schema import AskedMedia, PlannedSample, RunInfo, to_line
 from omnieval.types import JsonDict, Response, Score, SpokenAudio
 
 if TYPE_CHECKING:
     import pandas
 
 FORMAT = 1
-RUN, SAMPLES, RESPONSES = "run.json", "samples.jsonl", "responses.jsonl"
+RUN, SAMPLES, RESPONSES, MEDIA = "run.json", "samples.jsonl", "responses.jsonl", "media.jsonl"
 EVENTS, SCORES, REPORT_JSON, REPORT_MD = "events.jsonl", "scores.jsonl", "report.json", "report.md"
 REPORT_HTML, GATE_JSON, TELEMETRY = "report.html", "gate.json", "telemetry.jsonl"
 AUDIO = "audio"
@@ -98,6 +99,10 @@ class Run:
         """The try that counts, by sample id; its text and timing are kept, earlier tries are not."""
         return {response.sample_id: response for response in self.responses()}
 
+    def media(self) -> dict[str, dict[str, str]]:
+        """Keys of the media's content by role, by sample id; none in a run that did not record them."""
+        return {asked.sample_id: asked.keys for asked in read_lines(self.directory / MEDIA, AskedMedia)}
+
     def scores(self) -> Iterator[Score]:
         """The scores as last written, one a row of the data set."""
         return read_lines(self.directory / SCORES, Score)
@@ -144,6 +149,7 @@ class RunWriter:
         self._lock = _lock(directory)
         self._responses = LineLog(directory / RESPONSES)
         self._events = LineLog(directory / EVENTS)
+        self._media: LineLog | None = None
 
     @classmethod
     def begin(cls, directory: Path, info: JsonDict, planned: Sequence[PlannedSample]) -> RunWriter:
@@ -174,6 +180,12 @@ class RunWriter:
             response = replace(response, audio=self._kept(response, response.audio))
         self._responses.append(to_line(response))
 
+    def add_media(self, sample_id: str, keys: Mapping[str, str]) -> None:
+        """Keep the keys of the media that a sample is about to be asked about. Raises StorageError."""
+        if self._media is None:
+            self._media = LineLog(self.directory / MEDIA)
+        self._media.append(to_line(AskedMedia(sample_id, dict(keys))))
+
     def add_event(self, event: str, **fields: Any) -> None:
         """Keep one event with the wall clock time (seconds since the epoch). Raises StorageError."""
         record = {"time": round(time.time(), 3), "event": event, **fields}
@@ -196,6 +208,8 @@ class RunWriter:
         """Flush, close and give the lock back."""
         self._responses.close()
         self._events.close()
+        if self._media is not None:
+            self._media.close()
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -220,7 +234,9 @@ def new_directory(parent: Path, name: str, moment: time.struct_time) -> Path:
 
 
 def _ours(name: str) -> bool:
-    return name in (SAMPLES, RESPONSES, EVENTS, _LOCK) or (name.startswith(".") and name.endswith(".tmp"))
+    return name in (SAMPLES, RESPONSES, EVENTS, MEDIA, _LOCK) or (
+        name.startswith(".") and name.endswith(".tmp")
+    )
 
 
 def _lock(directory: Path) -> int:

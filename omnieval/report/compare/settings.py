@@ -9,6 +9,7 @@ from typing import Any
 
 from omnieval.config import OPERATIONAL
 from omnieval.errors import ConfigError
+from omnieval.media.content_key import differ
 from omnieval.runlog import Run
 
 # What is under test, and what is asked: differences here are no fault of the comparison.
@@ -30,7 +31,8 @@ class Setting:
 
 
 def require_comparable(first: Run, second: Run) -> None:
-    """Raises ConfigError where no figure of the two runs may be compared."""
+    """Raises ConfigError where no figure of the two runs may be compared: another benchmark, other questions,
+    or other media of questions that both asked."""
     pair = f"{first.directory} and {second.directory} cannot be compared"
     kinds = [run.info.get("scoring") or "choice" for run in (first, second)]
     if kinds[0] != kinds[1]:
@@ -43,6 +45,21 @@ def require_comparable(first: Run, second: Run) -> None:
         raise ConfigError(
             f"{pair}: they ask different data (fingerprints {prints[0]} and {prints[1]}, "
             f"{first.info['dataset']['rows']} and {second.info['dataset']['rows']} rows); run both on one "
+            "data set"
+        )
+    _require_same_media(first, second)
+
+
+def _require_same_media(first: Run, second: Run) -> None:
+    if "none" in (first.config.get("media"), second.config.get("media")):
+        return
+    ours, theirs = first.media(), second.media()
+    both = [name for name in ours if name in theirs]
+    other = [name for name in both if differ(ours[name], theirs[name])]
+    if other:
+        raise ConfigError(
+            f"{first.directory} and {second.directory} cannot be compared: they asked about different media "
+            f"(of {len(other)} of {len(both)} samples, for example {', '.join(other[:3])}); run both on one "
             "data set"
         )
 
