@@ -106,6 +106,12 @@ _MEANINGS = (
         retryable=True,
     ),
     _meaning(
+        r"expected a cached item for mm_hash",  # vLLM, after requests with media that were cut off
+        "server",
+        "the server's cache of media is out of step; restart it, or start it with --mm-processor-cache-gb 0",
+        retryable=True,
+    ),
+    _meaning(
         r"engine ?core|enginedead|engine (process|is dead|died)|cuda error|npu error|out of memory",
         "server",
         "the engine failed; look at the server's log and restart it",

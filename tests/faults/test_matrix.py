@@ -157,6 +157,9 @@ FAULTS: dict[str, Fault] = {
     "429 with nonsense": Fault(refusal(429, "no", **{"Retry-After": "soon"}), "busy", True, "--concurrency"),
     "503": Fault(refusal(503, "loading"), "busy", True, "not ready"),
     "resource exhausted": Fault(refusal(400, "resource_exhausted"), "busy", True, "--concurrency"),
+    "lost cache": Fault(
+        refusal(500, "Expected a cached item for mm_hash='3f'"), "server", True, "--mm-processor-cache-gb 0"
+    ),
     "dead engine": Fault(refusal(500, "EngineCore encountered an issue"), "server", True, "restart it"),
     "no such model": Fault(
         refusal(404, "The model `x` does not exist. Valid aliases: fake"), "configuration", False, "--model"),

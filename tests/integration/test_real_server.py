@@ -6,6 +6,7 @@ the resume. The server is installed and started by `realserver/start_server.sh`.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -59,19 +60,45 @@ class RealServer:
     folder: Path
     port: int
 
-    def start(self) -> None:
+    def start(self, *more: str, media: Path | None = None) -> None:
+        """more: flags that win over the usual ones. media: another folder than the one of the tests."""
         flags = ["--max-model-len", "16384", "--limit-mm-per-prompt", '{"image":96,"audio":64,"video":1}',
                  "--enable-prompt-tokens-details"]  # fmt: skip
         subprocess.run(
-            [SCRIPTS / "start_server.sh", self.folder, *flags],
-            env=os.environ | {"PORT": str(self.port), "MEDIA": str(self.media)},
+            [SCRIPTS / "start_server.sh", self.folder, *flags, *more],
+            env=os.environ | {"PORT": str(self.port), "MEDIA": str(media or self.media)},
             stdin=subprocess.DEVNULL,
             check=True,
             timeout=800,
         )
 
     def signal(self, number: signal.Signals) -> None:
-        os.killpg(int((self.folder / "server.pid").read_text()), number)
+        os.killpg(self.pid, number)
+
+    @property
+    def pid(self) -> int:
+        return int((self.folder / "server.pid").read_text())
+
+    def engine(self) -> int:
+        """The process in which the model runs: the server's child of that name."""
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                same_group = os.getpgid(int(folder.name)) == self.pid
+                title = (folder / "cmdline").read_bytes() + (folder / "comm").read_bytes()
+            except (OSError, ValueError):
+                continue
+            if same_group and int(folder.name) != self.pid and b"EngineCore" in title:
+                return int(folder.name)
+        raise AssertionError("the server has no engine process")
+
+    def kill(self) -> None:
+        """Kill the whole server, and wait until its port is free."""
+        with contextlib.suppress(ProcessLookupError):
+            self.signal(signal.SIGKILL)
+        deadline = time.monotonic() + 30
+        while socket.socket().connect_ex(("127.0.0.1", self.port)) == 0:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
 
 
 @pytest.fixture(scope="module")
@@ -196,31 +223,67 @@ def test_a_check_passes_where_the_server_is_right_and_names_what_it_lacks(real_s
     assert failed == {"sound comes back"}
 
 
-def test_a_killed_client_resumes_and_a_killed_server_leaves_no_false_answer(
+def test_a_stopped_server_that_goes_on_costs_tries_and_no_sample(
     real_server: RealServer, tmp_path: Path
 ) -> None:
+    """Without media: requests with such that are cut off leave vLLM 0.32's cache of them out of step."""
     out = tmp_path / "run"
-    begun = arguments(real_server, out, "--set", "decode.max_tokens=64", "--concurrency", "2")
+    client = start(
+        *arguments(real_server, out, "--set", "decode.max_tokens=64", "--concurrency", "2", "--limit", "12"),
+        "--set", "media=none", "--set", "timeouts.first_token_s=10", "--set", "timeouts.between_chunks_s=5",
+        "--set", "retry.first_wait_s=0.2",
+    )  # fmt: skip
+    wait_for_lines(out / "responses.jsonl", 2, client)
+    real_server.signal(signal.SIGSTOP)
+    try:
+        wait_for_events(out, "server_gone", client)
+    finally:
+        real_server.signal(signal.SIGCONT)
+    output = client.communicate(timeout=180)[0]
+    assert client.returncode == 0, output
+    failed = {line["error"]["kind"] for line in lines(out / "responses.jsonl") if line["error"]}
+    assert failed == {"timeout"}
+    assert "server_back" in {event["event"] for event in lines(out / "events.jsonl")}
+    assert report(out)["official"]["total"] == 12
+
+
+def test_a_run_outlives_its_engine_by_itself_and_by_resuming(real_server: RealServer, tmp_path: Path) -> None:
+    """One restart for three runs: killed client, a client that does not wait, and one that does."""
+    whole, out, waiting = tmp_path / "whole", tmp_path / "run", tmp_path / "waiting"
+    longer = ("--set", "decode.max_tokens=64", "--concurrency", "2")
+    undisturbed = omnieval(*arguments(real_server, whole, *longer))
+    assert undisturbed.returncode == 0, undisturbed.stdout + undisturbed.stderr
+
+    begun = arguments(real_server, out, *longer)
     client = start(*begun)
     wait_for_lines(out / "responses.jsonl", 2, client)
     client.kill()
     client.communicate()
     kept = {line["sample_id"] for line in lines(out / "responses.jsonl")}
 
-    quick = [
-        "--set", "retry.attempts=2", "--set", "retry.first_wait_s=0.01", "--set", "retry.wait_for_server_s=1"
-    ]  # fmt: skip
-    client = start(*begun, *quick)
-    wait_for_lines(out / "responses.jsonl", len(kept) + 2, client)
-    real_server.signal(signal.SIGKILL)
-    output = client.communicate(timeout=120)[0]
-    assert client.returncode == 4, output
+    patient = start(*arguments(real_server, waiting, *longer))
+    impatient = start(
+        *begun, "--set", "retry.attempts=2", "--set", "retry.first_wait_s=0.01",
+        "--set", "retry.wait_for_server_s=1",
+    )  # fmt: skip
+    wait_for_lines(out / "responses.jsonl", len(kept) + 2, impatient)
+    wait_for_lines(waiting / "responses.jsonl", 2, patient)
+    os.kill(real_server.engine(), signal.SIGKILL)
+    output = impatient.communicate(timeout=120)[0]
+    assert impatient.returncode == 4, output
     answers = [line for line in lines(out / "responses.jsonl") if line["error"] is None]
     assert all(line["finish_reason"] in ("stop", "length") for line in answers)
     assert accounted(out) == QUESTIONS
     assert report(out)["complete"] is False
 
+    wait_for_events(waiting, "server_gone", patient)
+    real_server.kill()
     real_server.start()
+    output = patient.communicate(timeout=300)[0]
+    assert patient.returncode == 0, output
+    assert "server_back" in {event["event"] for event in lines(waiting / "events.jsonl")}
+    assert report(waiting) == report(whole)
+
     resumed = omnieval("run", "--resume", out)
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     assert report(out)["official"]["total"] == QUESTIONS
@@ -235,6 +298,15 @@ def wait_for_lines(path: Path, count: int, process: subprocess.Popen[Any]) -> No
         assert process.poll() is None, process.communicate()[0]
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def wait_for_events(out: Path, name: str, process: subprocess.Popen[Any]) -> None:
+    """Until the run has noted an event of that name."""
+    deadline = time.monotonic() + 120
+    while name.encode() not in (out / "events.jsonl").read_bytes():
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def long_video_set(folder: Path) -> Path:
@@ -295,3 +367,27 @@ def test_media_that_the_server_keeps_by_name_are_sent_once_and_mean_the_same(
         {name: response.text for name, response in run.last_responses().items()} for run in (named, carried)
     ]
     assert len(texts[0]) == 8 and texts[0] == texts[1]
+
+
+def test_wrong_flags_are_found_by_a_check_with_what_mends_them(
+    real_server: RealServer, tmp_path: Path
+) -> None:
+    """The last test of this server, which is started once more with less than the recipe needs."""
+    real_server.kill()
+    real_server.start(
+        "--max-model-len", "256", "--limit-mm-per-prompt", '{"image":2,"audio":2}', media=tmp_path
+    )  # fmt: skip
+
+    def fixes(cache: Path, *more: str) -> dict[str, str]:
+        done = omnieval(
+            "check", "daily-omni", "--sample", "--base-url", real_server.base_url, "--model", "tiny-omni",
+            "--cache-dir", cache, "--json", *more,
+        )  # fmt: skip
+        assert done.returncode == 4, done.stdout + done.stderr
+        found = json.loads(done.stdout)
+        return {line["check"]: line["fix"] for line in found if line["verdict"] == "fail"}
+
+    elsewhere = fixes(real_server.media / "cache")
+    assert "--allowed-local-media-path" in elsewhere["a picture reaches the model"]
+    assert "--limit-mm-per-prompt" in fixes(tmp_path / "cache")["largest request"]
+    assert "--max-model-len" in fixes(tmp_path / "cache", "--set", "decode.max_tokens=512")["largest request"]
