@@ -37,7 +37,7 @@ class NamesMedia(Protocol):
     """A backend whose server may keep media by name, so that a later request need not carry them."""
 
     async def name_media(self, part: MediaPart) -> str | None:
-        """Prove with a part of known content that the server does, and name media from then on.
+        """Prove with a part of known content that the server does, and name media of its kind from then on.
 
         Gives None, or why not.
         """

@@ -19,30 +19,30 @@ _MOST_NAMES = 20_000
 
 
 class MediaNames:
-    """What one server holds. Off, and then no part has a name, until `use`.
+    """What one server holds. No part has a name until its kind is proven with `use`.
 
     named, carried, missed: parts that went by name alone, with their content, and again because the server no
     longer had them.
     """
 
     def __init__(self) -> None:
-        self._on = False
+        self._kinds: set[str] = set()
         self._held: OrderedDict[str, None] = OrderedDict()
         self.named = self.carried = self.missed = 0
 
-    def use(self) -> None:
-        """From now on, name parts."""
-        self._on = True
+    def use(self, kind: str) -> None:
+        """From now on, name parts of this kind."""
+        self._kinds.add(kind)
 
     def held(self, request: Request) -> frozenset[str] | None:
         """Those names of a request's parts that the server holds; None where parts have no names."""
-        if not self._on:
+        if not self._kinds:
             return None
-        return frozenset(name for name in names_of(request) if name in self._held)
+        return frozenset(name for name in self._names(request) if name in self._held)
 
     def keep(self, request: Request, held: frozenset[str]) -> None:
         """The server answered a request in which the names of `held` stood alone."""
-        for name in names_of(request):
+        for name in self._names(request):
             if name in held:
                 self.named += 1
             else:
@@ -58,13 +58,12 @@ class MediaNames:
         for name in names:
             self._held.pop(name, None)
 
-
-def names_of(request: Request) -> Iterator[str]:
-    """The name of each part of known content, in order."""
-    for message in request.messages:
-        for part in message.parts:
-            if isinstance(part, MediaPart) and part.sha256 is not None:
-                yield part.sha256
+    def _names(self, request: Request) -> Iterator[str]:
+        """The name of each part of known content and of a proven kind, in order."""
+        for message in request.messages:
+            for part in message.parts:
+                if isinstance(part, MediaPart) and part.kind in self._kinds and part.sha256 is not None:
+                    yield part.sha256
 
 
 def may_miss(failure: Failure | None) -> bool:

@@ -117,7 +117,7 @@ class OpenAIChat:
             whole.usage.multimodal,
         ):
             return "the prompt has other tokens when a medium goes by its name"
-        self._names.use()
+        self._names.use(part.kind)
         return None
 
     def media_by_name(self) -> dict[str, int]:

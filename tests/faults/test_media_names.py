@@ -19,11 +19,11 @@ MISS = "Cache miss for image at index 0 but data is not provided."
 class Keeper:
     """A server as vLLM 0.32 is: it knows the names that came with data. `most`: how many it keeps, the newest.
 
-    ignores: it takes a part without data for none. refuses: it knows no name at all.
+    ignores: the kind of which it takes a part without data for none. refuses: it knows no name at all.
     """
 
     most: int = 1000
-    ignores: bool = False
+    ignores: str = ""
     refuses: bool = False
     counts: bool = True
     held: dict[str, None] = field(default_factory=dict)
@@ -34,11 +34,12 @@ class Keeper:
         there = 0
         for part in parts:
             if part[part["type"]] is None:
-                if self.refuses or (part["uuid"] not in self.held and not self.ignores):
+                ignored = part["type"] == self.ignores
+                if self.refuses or (part["uuid"] not in self.held and not ignored):
                     self.misses += 1
                     await exchange.json(400, {"error": {"message": MISS, "code": 400}})
                     return
-                there += not self.ignores
+                there += not ignored
             else:
                 there += 1
                 if "uuid" in part:
@@ -84,7 +85,7 @@ def test_each_medium_is_sent_once(cache_dir: Path, tmp_path: Path) -> None:
                 carriers[part["uuid"]].add(number)
     assert carriers and all(len(numbers) == 1 for numbers in carriers.values())
     counts = by_name(done)
-    assert keeper.misses == 1  # the name that the preflight made up
+    assert keeper.misses == 2  # the names that the preflight made up, of a picture and of a sound
     assert counts["missed"] == 0 and counts["named"] > counts["carried"] > 0
     assert counts["named"] + counts["carried"] == sum(map(len, requests))
     note = next(note for note in api.load_report(done).notes if "went by name" in note)
@@ -97,7 +98,7 @@ def test_what_the_server_has_lost_is_sent_again_and_costs_no_try(
 ) -> None:
     keeper = Keeper(most=most)
     done, _ = run(keeper, cache_dir, tmp_path / "run")
-    assert keeper.misses > 1 and by_name(done)["missed"] > 0
+    assert keeper.misses > 2 and by_name(done)["missed"] > 0
     assert all(response.answered and response.attempt == 1 for response in done.last_responses().values())
     assert len(list(done.responses())) == len(done.last_responses())
     assert any("sent again" in note for note in api.load_report(done).notes)
@@ -106,13 +107,12 @@ def test_what_the_server_has_lost_is_sent_again_and_costs_no_try(
 @pytest.mark.parametrize(
     ("keeper", "settings"),
     [
-        (Keeper(ignores=True), {}),
         (Keeper(refuses=True), {}),
         (Keeper(counts=False), {}),
         (Keeper(), {"preflight": "never"}),
         (Keeper(), {"transport": {"by_name": "never"}}),
     ],
-    ids=["drops media without data", "refuses names", "counts nothing", "no preflight", "never"],
+    ids=["refuses names", "counts nothing", "no preflight", "never"],
 )
 def test_without_proof_every_request_carries_its_media(
     keeper: Keeper, settings: dict[str, Any], cache_dir: Path, tmp_path: Path
@@ -120,6 +120,17 @@ def test_without_proof_every_request_carries_its_media(
     done, requests = run(keeper, cache_dir, tmp_path / "run", **settings)
     assert requests and all(part[part["type"]] and "uuid" not in part for parts in requests for part in parts)
     assert by_name(done)["named"] == 0
+
+
+@pytest.mark.parametrize("kind", ["image_url", "audio_url"])
+def test_a_kind_that_the_server_drops_without_data_is_carried(
+    kind: str, cache_dir: Path, tmp_path: Path
+) -> None:
+    done, requests = run(Keeper(ignores=kind), cache_dir, tmp_path / "run")
+    media = [part for parts in requests for part in parts]
+    assert all(part[kind] for part in media if part["type"] == kind)
+    assert any(part[part["type"]] is None for part in media)
+    assert by_name(done)["missed"] == 0
 
 
 def test_each_replica_has_its_own_names(cache_dir: Path, tmp_path: Path) -> None:
@@ -130,7 +141,7 @@ def test_each_replica_has_its_own_names(cache_dir: Path, tmp_path: Path) -> None
             cache_dir=str(cache_dir), out=tmp_path / "run", preflight="always",
         )  # fmt: skip
     assert all(response.answered for response in done.last_responses().values())
-    assert all(keeper.held and keeper.misses == 1 for keeper in keepers)
+    assert all(keeper.held and keeper.misses == 2 for keeper in keepers)
     assert by_name(done)["missed"] == 0
 
 

@@ -105,7 +105,7 @@ def test_a_sound_deployment_passes_every_check(cache_dir: Path) -> None:
     assert {name: finding.verdict for name, finding in found.items()} == {
         "server": "pass", "answers": "pass", "a picture reaches the model": "pass", "a sound reaches the model": "pass",
         "processor arguments": "pass", "order of the parts": "pass", "largest request": "pass",
-        "text alone": "pass", "greedy answers repeat": "pass", "media kept by name": "unknown",
+        "text alone": "pass", "greedy answers repeat": "pass", "pictures kept by name": "unknown", "sounds kept by name": "unknown",
     }  # fmt: skip
     assert "7 pictures, 7 sounds" in found["largest request"].found
 
@@ -142,7 +142,7 @@ def test_what_a_server_does_not_tell_is_unknown(cache_dir: Path) -> None:
     found = findings(cache_dir, Deployment(counts=False, shows_tokens=False))
     unknown = {name for name, finding in found.items() if finding.verdict == "unknown"}
     assert unknown == {
-        "a picture reaches the model", "a sound reaches the model", "order of the parts", "media kept by name",
+        "a picture reaches the model", "a sound reaches the model", "order of the parts", "pictures kept by name", "sounds kept by name",
     }  # fmt: skip
     assert not any(finding.fatal for finding in found.values())
 

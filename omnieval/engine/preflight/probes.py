@@ -183,18 +183,22 @@ class Probes:
         ]  # fmt: skip
 
     async def names(self) -> list[Finding]:
-        """Whether the server keeps media by name, so that each is sent but once."""
+        """Whether the server keeps media by name, so that each is sent but once; each kind for itself."""
         wanted = self._config.transport.by_name == "auto" and self._config.modalities == ("text",)
         if not wanted or not isinstance(self._backend, NamesMedia):
             return []
-        if not (self._kinds["image"] or self._kinds["audio"]):
-            return []
-        make = tiny_picture if self._kinds["image"] else tiny_sound
-        reason = await self._backend.name_media(make(self._cache_root, 2))
-        name = "media kept by name"
-        if reason is None:
-            return [Finding(name, "pass", "a medium that was sent once is not sent again")]
-        return [Finding(name, "unknown", f"every request carries its media: {reason}")]
+        makers = {"image": tiny_picture, "audio": tiny_sound}
+        found = []
+        for kind in ("image", "audio"):
+            if self._kinds[kind]:
+                reason = await self._backend.name_media(makers[kind](self._cache_root, 2))
+                name = f"{_NAMES[kind]}s kept by name"
+                found.append(
+                    Finding(name, "pass", f"a {_NAMES[kind]} that was sent once is not sent again")
+                    if reason is None
+                    else Finding(name, "unknown", f"every request carries its {_NAMES[kind]}s: {reason}")
+                )
+        return found
 
     async def _reaches(self, part: MediaPart) -> Finding:
         kind = _NAMES[part.kind]
