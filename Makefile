@@ -13,7 +13,7 @@ demo: $(VENV)/.demo
 	$(BIN)/omnieval run daily-omni --sample --backend embedded
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m "not real_server and not torch and not slow and not browser"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not real_server and not torch and not slow and not browser"
 
 # The model server's tests share one server, hence one process.
 # TESTED=1 leaves out what `make test` has just run.

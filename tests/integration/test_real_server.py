@@ -250,7 +250,7 @@ def test_a_stopped_server_that_goes_on_costs_tries_and_no_sample(
 def test_a_run_outlives_its_engine_by_itself_and_by_resuming(real_server: RealServer, tmp_path: Path) -> None:
     """One restart for three runs: killed client, a client that does not wait, and one that does."""
     whole, out, waiting = tmp_path / "whole", tmp_path / "run", tmp_path / "waiting"
-    longer = ("--set", "decode.max_tokens=64", "--concurrency", "2")
+    longer = ("--set", "decode.max_tokens=24", "--concurrency", "2")
     undisturbed = omnieval(*arguments(real_server, whole, *longer))
     assert undisturbed.returncode == 0, undisturbed.stdout + undisturbed.stderr
 
@@ -390,4 +390,5 @@ def test_wrong_flags_are_found_by_a_check_with_what_mends_them(
     elsewhere = fixes(real_server.media / "cache")
     assert "--allowed-local-media-path" in elsewhere["a picture reaches the model"]
     assert "--limit-mm-per-prompt" in fixes(tmp_path / "cache")["largest request"]
-    assert "--max-model-len" in fixes(tmp_path / "cache", "--set", "decode.max_tokens=512")["largest request"]
+    short = fixes(tmp_path / "cache", "--set", "max_frames=2", "--set", "decode.max_tokens=512")
+    assert "--max-model-len" in short["largest request"]
