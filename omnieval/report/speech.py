@@ -18,7 +18,7 @@ from omnieval.scoring.continuity import continuity
 from omnieval.scoring.sound_health import SOUND_FLAGS
 from omnieval.scoring.speaker.average import SimilarityAverage, average_similarity
 from omnieval.scoring.speech import WerAverage, WordErrors, aligned_words, average_wer
-from omnieval.scoring.spoken import CUT, SpokenScores, similarity_metric
+from omnieval.scoring.spoken import CUT, SpokenScores, similarity_metric, word_errors_of
 from omnieval.stats import mean_interval
 from omnieval.types import Response, Score, Timing
 
@@ -115,7 +115,7 @@ def build_speech_report(
     """Count a scored run."""
     scores = spoken.scores
     pairs = list(zip(run.samples(), scores, strict=True))
-    words = {score.sample_id: _word_errors(score) for score in scores if "wer" in score.metrics}
+    words = {score.sample_id: word_errors_of(score) for score in scores if "wer" in score.metrics}
     voices = {planned.sample.id: planned.sample.cluster for planned, _ in pairs}
     wer = average_wer(list(words.values()), [voices[name] for name in words]) if words else None
     similarity = _similarity(spoken, voices)
@@ -161,18 +161,6 @@ def _channel_notes(said: Iterable[Response]) -> list[str]:
         f"{len(several)} sounds have several channels, of which the first is scored, "
         f"for example {min(several)}"
     ]
-
-
-def _word_errors(score: Score) -> WordErrors:
-    details = score.details
-    return WordErrors(
-        score.metrics["wer"],
-        details["substitutions"],
-        details["deletions"],
-        details["insertions"],
-        details["reference"],
-        details["hypothesis"],
-    )
 
 
 def _similarity(spoken: SpokenScores, voices: Mapping[str, str]) -> SimilarityAverage | None:

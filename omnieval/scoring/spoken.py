@@ -20,7 +20,7 @@ from omnieval.scoring.asr.base import Language
 from omnieval.scoring.outcome import before_hearing
 from omnieval.scoring.sound_health import check_samples, read_own_rate, sound_flags
 from omnieval.scoring.speaker import VoiceMatcher, load_encoder
-from omnieval.scoring.speech import EmptyReferenceError, lenient_wer, official_wer
+from omnieval.scoring.speech import EmptyReferenceError, WordErrors, lenient_wer, official_wer
 from omnieval.scoring.speech.normalise import to_simplified
 from omnieval.types import Response, Sample, Score
 
@@ -241,6 +241,19 @@ def _add_words(
     }
     with contextlib.suppress(ConfigError, EmptyReferenceError):
         metrics["lenient_wer"] = lenient_wer(text, hypothesis, language=language).wer
+
+
+def word_errors_of(score: Score) -> WordErrors:
+    """The word errors that a scored utterance was stored with. Raises KeyError where it has none."""
+    details = score.details
+    return WordErrors(
+        score.metrics["wer"],
+        details["substitutions"],
+        details["deletions"],
+        details["insertions"],
+        details["reference"],
+        details["hypothesis"],
+    )
 
 
 def _add_similarity(

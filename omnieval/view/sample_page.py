@@ -10,7 +10,8 @@ from omnieval.errors import MediaError
 from omnieval.parsing import lettered
 from omnieval.report.html.markup import Markup, element, joined
 from omnieval.scoring.sound_health import read_own_rate
-from omnieval.scoring.speech import WordErrors, aligned_words
+from omnieval.scoring.speech import aligned_words
+from omnieval.scoring.spoken import word_errors_of
 from omnieval.types import MediaPart, Request, Response, Score
 from omnieval.view.material import Material, MediaFile
 from omnieval.view.pages import document
@@ -149,11 +150,7 @@ def _wave(file: MediaFile) -> Markup | None:
 def _heard(score: Score | None) -> Markup | None:
     if score is None or "wer" not in score.metrics or "hypothesis" not in score.details:
         return None
-    details = score.details
-    errors = WordErrors(
-        score.metrics["wer"], details["substitutions"], details["deletions"], details["insertions"],
-        details["reference"], details["hypothesis"],
-    )  # fmt: skip
+    errors = word_errors_of(score)
     words: list[Markup | str] = []
     for word in aligned_words(errors):
         said, heard = word.reference, word.hypothesis

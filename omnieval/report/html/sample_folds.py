@@ -10,7 +10,8 @@ from omnieval.report.accounting import sentence
 from omnieval.report.html.evidence import Evidence, Shown
 from omnieval.report.html.markup import Markup, element, joined
 from omnieval.report.html.parts import Fold, Folds
-from omnieval.scoring.speech import WordErrors, aligned_words
+from omnieval.scoring.speech import aligned_words
+from omnieval.scoring.spoken import word_errors_of
 from omnieval.types import Response, Sample, Score
 
 _LONGEST_REPLY, _LONGEST_QUESTION, _LONGEST_OPTION = 2_400, 1_200, 300
@@ -113,13 +114,8 @@ def _fold(shown: Shown) -> Fold:
 
 
 def _heard(score: Score) -> tuple[str, Markup]:
-    details = score.details
-    errors = WordErrors(
-        score.metrics["wer"], details["substitutions"], details["deletions"], details["insertions"],
-        details["reference"], details["hypothesis"],
-    )  # fmt: skip
     words: list[Markup | str] = []
-    for word in aligned_words(errors):
+    for word in aligned_words(word_errors_of(score)):
         said = element("del", word.reference) if word.kind in ("substitute", "delete") else None
         heard = element("ins", word.hypothesis) if word.kind in ("substitute", "insert") else None
         words += [joined(word.reference if word.kind == "equal" else None, said, heard), " "]
