@@ -26,21 +26,22 @@ from omnieval.types import MediaPart
 
 def file_url(part: MediaPart) -> str:
     """`file:///absolute/path`, percent-encoded; the server must share the disk and allow the folder."""
-    return _file_uri(part.path)
+    return _file_uri(str(part.path))  # text has its hash made much faster than a path
 
 
 @lru_cache(maxsize=16_384)
-def _file_uri(path: Path) -> str:
+def _file_uri(path: str) -> str:
     """The questions of one video carry the same files."""
-    if path.is_symlink():
-        return path.resolve().as_uri()
-    return f"{_folder_uri(path.parent)}/{quote(path.name)}"
+    folder, name = os.path.split(path)
+    if not name or os.path.islink(path):
+        return Path(path).resolve().as_uri()
+    return f"{_folder_uri(folder)}/{quote(name)}"
 
 
 @lru_cache(maxsize=4096)
-def _folder_uri(folder: Path) -> str:
+def _folder_uri(folder: str) -> str:
     """A request carries many files of one folder."""
-    return folder.resolve().as_uri().rstrip("/")
+    return Path(folder).resolve().as_uri().removesuffix("/")
 
 
 class InlineMedia:
