@@ -33,7 +33,7 @@ def file_url(part: MediaPart) -> str:
 def _file_uri(path: str) -> str:
     """The questions of one video carry the same files."""
     folder, name = os.path.split(path)
-    if not name or os.path.islink(path):
+    if not name or Path(path).is_symlink():
         return Path(path).resolve().as_uri()
     return f"{_folder_uri(folder)}/{quote(name)}"
 
