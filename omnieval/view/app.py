@@ -187,7 +187,7 @@ def _headline(place: RunPlace) -> tuple[str, str, str]:
         return figure, about, "" if report["complete"] else "Not complete."
     except FileNotFoundError:
         return "", about, "Not scored yet."
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
         return "", about, "No figure yet."
 
 

@@ -11,8 +11,8 @@ from omnieval.parsing import lettered
 from omnieval.report.html.markup import Markup, element, joined
 from omnieval.scoring.sound_health import read_own_rate
 from omnieval.scoring.speech import aligned_words
-from omnieval.scoring.spoken import word_errors_of
 from omnieval.types import MediaPart, Request, Response, Score
+from omnieval.view.details import parsed_span, word_errors
 from omnieval.view.material import Material, MediaFile
 from omnieval.view.pages import document
 
@@ -148,9 +148,16 @@ def _wave(file: MediaFile) -> Markup | None:
 
 
 def _heard(score: Score | None) -> Markup | None:
-    if score is None or "wer" not in score.metrics or "hypothesis" not in score.details:
+    if score is None or "wer" not in score.metrics:
         return None
-    errors = word_errors_of(score)
+    errors = word_errors(score)
+    figures = ", ".join(f"{name} {value:.4g}" for name, value in score.metrics.items())
+    if errors is None:
+        return _section(
+            f"Heard by {score.rule}",
+            element("p", score.answer, class_="question"),
+            element("p", f"The score's word counts are damaged. {figures}"),
+        )
     words: list[Markup | str] = []
     for word in aligned_words(errors):
         said, heard = word.reference, word.hypothesis
@@ -160,7 +167,6 @@ def _heard(score: Score | None) -> Markup | None:
         look = {"substitute": "sub", "delete": "gone", "insert": "added"}[word.kind]
         words += [element("del", said, class_=look) if said else "",
                   element("ins", heard, class_=look) if heard else "", " "]  # fmt: skip
-    figures = ", ".join(f"{name} {value:.4g}" for name, value in score.metrics.items())
     return _section(
         f"Heard by {score.rule}",
         element("p", *words, class_="question"),
@@ -172,8 +178,7 @@ def _heard(score: Score | None) -> Markup | None:
 def _reply(last: Response | None, score: Score | None, cut: str | None) -> Markup:
     if last is None:
         return _section("Reply", element("p", "No answer."))
-    span = score.details.get("span") if score is not None else None
-    marked = (int(span[0]), int(span[1])) if isinstance(span, (list, tuple)) and len(span) == 2 else None
+    marked = parsed_span(score, last.text)
     reason = score.details.get("reason") or score.details.get("message") if score is not None else None
     return _section(
         "Reply",
