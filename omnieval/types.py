@@ -25,6 +25,7 @@ FAILURE_KINDS: tuple[str, ...] = (
     "sample",  # the server refuses this one sample
     "protocol",  # the answer is not what the protocol promises (not JSON, not SSE, HTML)
     "no_audio",  # an answer without sound, or with a sound of no length
+    "listened",  # a full-duplex model chose to listen: an answer, but none with the sound to be scored
     "audio",  # an answer whose sound cannot be used (undecodable, not numbers)
     "recogniser",  # the recogniser failed on the sound
     "reference",  # nothing is left of the text to compare with

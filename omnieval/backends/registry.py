@@ -10,6 +10,7 @@ BACKENDS = Registry(
     builtin={
         "openai-chat": "omnieval.backends.openai_chat:create",
         "openai-speech": "omnieval.backends.openai_speech:create",
+        "realtime-duplex": "omnieval.backends.realtime_duplex:create",
         "ground-truth": "omnieval.backends.recorded:create_ground_truth",
         "recorded": "omnieval.backends.recorded:create_recorded",
         "embedded": "omnieval.backends.embedded:create",

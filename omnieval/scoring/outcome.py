@@ -30,6 +30,9 @@ def before_hearing(sample: Sample, response: Response | None, *, selected: bool)
         return done
     assert response is not None
     if response.audio is None or not response.audio.frames:
+        if response.finish_reason == "listen":
+            details = {"message": f"sample {sample.id}: the model chose to listen and said nothing"}
+            return Score(sample.id, "failed", failure_kind="listened", details=details)
         said = f"; it wrote {response.text[:80]!r}" if response.text else ""
         details = {
             "message": f"sample {sample.id}: the answer has no sound{said}",

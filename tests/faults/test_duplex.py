@@ -1,0 +1,179 @@
+"""The full-duplex client against a stand-in server: every fault has its kind, and whole runs end."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from omnieval import api
+from omnieval.backends.base import BackendContext
+from omnieval.backends.realtime_duplex import create
+from omnieval.backends.realtime_pace import Pacer
+from omnieval.errors import ConfigError
+from omnieval.media.wav import parse_wav
+from omnieval.samples import sample_dir
+from omnieval.types import Generation, MediaPart, Request, Response, SpeechTask
+from tests.command import lines, omnieval
+from tests.faults.duplex_server import DuplexServer, Turn
+from tests.faults.speech_server import tone
+
+SOUND = tone(0.6)
+CONTEXT = BackendContext(media_url=lambda part: "")
+REFERENCE = next((sample_dir("seed-tts") / "en" / "prompt-wavs").glob("*.wav"))
+
+
+def ask(
+    server: DuplexServer, count: int = 1, patience_s: float = 15, voice: str | None = None
+) -> list[Response]:
+    """The answers to that many requests at once; nothing of them may be left running."""
+    times = {"connect_s": 15, "first_token_s": patience_s, "between_chunks_s": patience_s, "total_s": 60}
+    config = api.configure(
+        "seed-tts-duplex",
+        overrides=[("base_url", server.base_url), ("model", "fake"), ("timeouts", times)],
+    )
+
+    async def run() -> list[Response]:
+        backend = create(config, CONTEXT)
+        reference = MediaPart("audio", REFERENCE, "audio/wav")
+        requests = [
+            Request(
+                f"s{n}", (), Generation(),
+                speech=SpeechTask(f"text {n}", "en", reference, "before", voice=voice),
+            )
+            for n in range(count)
+        ]  # fmt: skip
+        answers = await asyncio.gather(*map(backend.generate, requests))
+        await backend.close()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        return list(answers)
+
+    return asyncio.run(run())
+
+
+def one(turn: Turn, later: Turn | None = None) -> tuple[Response, DuplexServer]:
+    server = DuplexServer(lambda _, n: turn if n == 1 else later or turn, lambda _: SOUND)
+    hangs = (turn.fault or "").startswith("hang")
+    with server.running():
+        return ask(server, patience_s=2 if hangs else 15)[0], server
+
+
+@pytest.mark.parametrize("new_spelling", [False, True])
+def test_a_session_follows_the_protocol(new_spelling: bool) -> None:
+    answer, server = one(Turn(new_spelling=new_spelling))
+    assert answer.error is None
+    assert answer.text == "text 0"
+    assert answer.audio is not None
+    assert parse_wav(answer.audio.wav).data == SOUND
+    assert answer.timing.ttft_s is not None
+    assert answer.timing.rtf is not None
+    assert answer.timing.ttfp_s is not None
+    assert "/v1/realtime?duplex=1" in server.paths
+    session = server.got[0]["session"]
+    assert (session["overlap_policy"], session["playback_commit_policy"]) == ("listen_only", "ack_only")
+    assert session["ref_audio"].startswith("data:audio/wav;base64,")
+    append = server.events("input_audio_buffer.append")[0]
+    assert (append["duration_ms"], append["audio_end_ms"], append["sample_rate_hz"]) == (200, 200, 16_000)
+    assert server.events("session.close")
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "retryable"),
+    [
+        ("full", "busy", True),
+        ("die_at_start", "server", True),
+        ("hang_at_start", "timeout", True),
+        ("die_in_middle", "server", True),
+        ("hang_in_middle", "timeout", True),
+        ("garbage", "protocol", True),
+        ("binary", "protocol", True),
+        ("lost_audio", "server", True),
+        ("expired", "server", True),
+        ("failed", "server", True),
+        ("refuse_resume", "server", True),
+        ("no_base64", "protocol", True),
+        ("wrong_order", "protocol", True),
+    ],
+)
+def test_a_fault_has_its_kind_and_next_step(fault: str, kind: str, retryable: bool) -> None:
+    answer, _ = one(Turn(fault))
+    assert answer.error is not None
+    assert (answer.error.kind, answer.error.retryable) == (kind, retryable), answer.error
+    assert answer.error.hint
+
+
+def test_listening_is_an_answer_and_what_comes_twice_is_taken_once() -> None:
+    answer, _ = one(Turn("listen"))
+    assert (answer.error, answer.finish_reason, answer.audio) == (None, "listen", None)
+    answer, _ = one(Turn("duplicates"))
+    assert answer.error is None
+    assert answer.audio is not None
+    assert parse_wav(answer.audio.wav).data == SOUND
+    assert any("twice" in note for note in answer.notes)
+
+
+def test_a_broken_session_goes_on_where_it_was_and_nothing_of_it_is_lost_or_doubled() -> None:
+    answer, server = one(Turn("die_in_middle"), Turn())
+    assert answer.error is None
+    assert answer.audio is not None
+    assert parse_wav(answer.audio.wav).data == SOUND
+    assert (answer.text, len(answer.audio.chunks)) == ("text 0", 4)
+    assert server.events("session.resume") == [{"type": "session.resume", "session_id": "s0"}]
+    assert len(server.events("session.update")) == 1
+    assert any("resumed" in note for note in answer.notes)
+    ends = [event["audio_end_ms"] for event in server.events("input_audio_buffer.append")]
+    assert ends == sorted(set(ends))
+
+
+def test_what_no_session_has_a_field_for_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"no field for decode\.temperature"):
+        create(api.configure("seed-tts-duplex", overrides=[("decode.temperature", 0.3)]), CONTEXT)
+    server = DuplexServer(lambda _, n: Turn(), lambda _: SOUND)
+    with server.running():
+        answer = ask(server, voice="Anna")[0]
+    assert answer.error is not None
+    assert (answer.error.kind, server.got) == ("configuration", [])
+
+
+def test_pieces_are_sent_on_time_and_lateness_does_not_add_up() -> None:
+    now, waits = [0.0], []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(round(seconds, 6))
+        now[0] += seconds + 0.05  # always late
+
+    async def run() -> list[int]:
+        pacer = Pacer(lambda: now[0], sleep)
+        return [await pacer.next_ms() for _ in range(5)]
+
+    assert asyncio.run(run()) == [200, 400, 600, 800, 1000]
+    assert waits == [0.2, 0.15, 0.15, 0.15]
+
+
+@pytest.mark.slow
+def test_two_hundred_sessions_with_faults_end_once_each() -> None:
+    faults = [None, None, "full", "die_in_middle", "garbage", "die_at_start", "listen", "expired"]
+    server = DuplexServer(lambda text, _: Turn(faults[int(text.split()[1]) % 8]), lambda _: SOUND)
+    with server.running():
+        answers = [answer for _ in range(10) for answer in ask(server, 20, 15)]
+    assert len(answers) == 200
+    for number, answer in enumerate(answers):
+        fault = faults[number % 20 % 8]
+        assert (answer.error is None) == (fault in (None, "listen")), (fault, answer.error)
+
+
+def test_a_run_over_the_sample_says_every_line(cache_dir: Path, tmp_path: Path) -> None:
+    rows = (sample_dir("seed-tts") / "en" / "meta.lst").read_text().split("\n")
+    texts = [row.split("|")[3] for row in rows if row]
+    script = lambda text, n: Turn("full" if n == 1 and text == texts[1] else None)  # noqa: E731
+    server = DuplexServer(script, lambda _: SOUND)
+    with server.running():
+        done = omnieval(
+            "run", "seed-tts-duplex", "--sample", "--base-url", server.base_url, "--model", "fake", "--out",
+            tmp_path / "run", "--cache-dir", cache_dir, "--set", "retry.first_wait_s=0", "--set", "warmup=0", "--set", "score=later",
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr + done.stdout
+    responses = lines(tmp_path / "run" / "responses.jsonl")
+    assert [row["error"]["kind"] for row in responses if row["error"]] == ["busy"]
+    assert len(list((tmp_path / "run" / "audio").glob("*.wav"))) == len(texts)
