@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -33,6 +34,7 @@ from omnieval.errors import ConfigError
 
 M = TypeVar("M", bound=BaseModel)
 
+_DEVICE = re.compile(r"cpu|(npu|cuda):\d+(\+\d+)*")
 # Beyond this `concurrency: auto` does not look.
 _MOST_IN_FLIGHT = 256
 
@@ -166,6 +168,30 @@ class PrepareConfig(Strict):
     memory_limit_gib: float = Field(4.0, gt=0)
 
 
+class EngineConfig(Strict):
+    """Engines that a run starts itself, one for each entry of `devices`.
+
+    devices: `npu:0`, `cuda:1`, or `cpu`; `npu:0+1` shows one engine two cards. None: one engine, which sees
+    what the environment shows. start_s: how long a model may take to load. restarts: of one engine, in a row
+    without an answer between. trust_remote_code: whether code that comes with the model may run.
+    """
+
+    devices: tuple[str, ...] = ()
+    start_s: float = Field(900.0, gt=0)
+    restarts: int = Field(8, ge=0)
+    trust_remote_code: bool = False
+
+    @field_validator("devices")
+    @classmethod
+    def _named(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        for value in values:
+            if not _DEVICE.fullmatch(value):
+                raise ValueError(f"expected npu:N, cuda:N, npu:N+M or cpu, found {value!r}")
+        if len(set(values)) < len(values):
+            raise ValueError("a device is named twice; one engine a card")
+        return values
+
+
 class RunConfig(Strict):
     """One run, fully resolved. `task` holds the benchmark's own settings; the API key is not here.
 
@@ -212,6 +238,7 @@ class RunConfig(Strict):
     timeouts: TimeoutConfig = TimeoutConfig()
     retry: RetryConfig = RetryConfig()
     transport: TransportConfig = TransportConfig()
+    engine: EngineConfig = EngineConfig()
 
     task: SerializeAsAny[Strict]
 
@@ -307,8 +334,8 @@ def _plain_http_url(value: str) -> str:
 OPERATIONAL: frozenset[str] = frozenset(
     {
         "recipe", "base_url", "replicas", "api_key_env", "data", "runs_dir", "cache_dir", "cache_limit_gb",
-        "concurrency", "request_rate", "prepare", "timeouts", "retry", "transport", "recordings", "preflight",
-        "recogniser", "similarity", "score", "gate", "stop_when",
+        "concurrency", "request_rate", "prepare", "timeouts", "retry", "transport", "engine", "recordings",
+        "preflight", "recogniser", "similarity", "score", "gate", "stop_when",
     }
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from omnieval.backends.base import OF_THE_SERVER, NamesMedia, ShowsTokens, TellsLife
+from omnieval.backends.base import OF_THE_SERVER, NamesMedia, Need, ShowsTokens, TellsLife, TellsNeeds
 from omnieval.errors import BackendError
 from omnieval.types import Backend, Capabilities, MediaPart, Request, Response, ServerFacts
 
@@ -32,9 +32,9 @@ class _Replica:
 
 
 class Replicas:
-    """Follows `omnieval.types.Backend`, `TellsLife`, `ShowsTokens` and `NamesMedia`.
+    """Follows `omnieval.types.Backend`, `TellsLife`, `ShowsTokens`, `NamesMedia` and `TellsNeeds`.
 
-    servers: (base URL, backend of that server), at least one.
+    servers: (base URL, or device, and the backend of that server), at least one.
     """
 
     def __init__(self, servers: Sequence[tuple[str, Backend]]) -> None:
@@ -43,7 +43,15 @@ class Replicas:
 
     @property
     def capabilities(self) -> Capabilities:
-        return self._replicas[0].backend.capabilities
+        """Those of the first, with room for as many requests as all of them take together."""
+        one = self._replicas[0].backend.capabilities
+        bound = one.max_concurrency
+        return replace(one, max_concurrency=bound and bound * len(self._replicas))
+
+    def needs(self) -> list[Need]:
+        """See `TellsNeeds`: of the first, since they are alike."""
+        backend = self._replicas[0].backend
+        return list(backend.needs()) if isinstance(backend, TellsNeeds) else []
 
     async def check(self) -> ServerFacts:
         """Raises BackendError when a server is not there, or serves something else than the first."""
@@ -109,7 +117,9 @@ class Replicas:
         usable = [replica for replica in self._replicas if replica.there] or self._replicas
         least = min(usable, key=lambda replica: replica.in_flight)
         home = self._homes.get(cluster)
-        if home is None or home not in usable or home.in_flight > least.in_flight + _LOYALTY:
+        bound = home.backend.capabilities.max_concurrency if home else None
+        loyalty = _LOYALTY if bound is None else 0  # one that would make it wait has no use for its memory
+        if home is None or home not in usable or home.in_flight > least.in_flight + loyalty:
             home = least
         if cluster:
             self._homes[cluster] = home

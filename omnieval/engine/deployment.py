@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 
-from omnieval.backends.base import BackendContext, BackendFactory
+from omnieval.backends.base import BackendContext, BackendFactory, Need, TellsNeeds
 from omnieval.backends.registry import BACKENDS
 from omnieval.backends.replicas import Replicas
 from omnieval.config import RunConfig
-from omnieval.errors import ConfigError
+from omnieval.errors import BackendError, ConfigError
 from omnieval.media.transport import (
     FileServer,
     InlineMedia,
@@ -24,21 +25,39 @@ from omnieval.types import Backend, MediaUrl, ServerFacts
 
 @contextlib.asynccontextmanager
 async def deployment(
-    config: RunConfig, folders: Sequence[Path], api_key: str | None, notify: Callable[[str], None]
+    config: RunConfig,
+    folders: Sequence[Path],
+    api_key: str | None,
+    notify: Callable[[str], None],
+    needed: Callable[[Need], None] = lambda _: None,
 ) -> AsyncIterator[tuple[Backend, ServerFacts]]:
     """The configured backend and what it says of itself, closed at the end.
 
     folders: where media parts lie, for a server that reads files itself; notify is told what it must be
-    allowed to read. Raises ConfigError, BackendError.
+    allowed to read. needed: is told what the backend needs of this machine, met or not. Raises ConfigError,
+    BackendError.
     """
     with _media_url(config) as (kind, media_url):
         backend = _backend(config, BackendContext(media_url, api_key, reads_media=kind == "inline"))
         if kind == "file" and backend.capabilities.needs_transport:
             notify(media_advice(folders))
         try:
+            await _require_needs(backend, needed)
             yield backend, await backend.check()
         finally:
             await backend.close()
+
+
+async def _require_needs(backend: Backend, needed: Callable[[Need], None]) -> None:
+    """Raises BackendError with all that is missing."""
+    if not isinstance(backend, TellsNeeds):
+        return
+    needs = await asyncio.to_thread(backend.needs)
+    for need in needs:
+        needed(need)
+    missing = [f"{need.name}: {need.found}; {need.fix}" for need in needs if need.fix is not None]
+    if missing:
+        raise BackendError("\n".join(missing))
 
 
 def media_advice(folders: Sequence[Path]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from omnieval.backends.base import NamesMedia
+from omnieval.backends.base import NamesMedia, Need
 from omnieval.benchmarks.base import Benchmark, Dataset, select
 from omnieval.benchmarks.option_order import arrange
 from omnieval.benchmarks.registry import BENCHMARKS
@@ -15,7 +15,7 @@ from omnieval.engine.arrivals import Arrivals
 from omnieval.engine.begin import begin_or_continue
 from omnieval.engine.deployment import deployment
 from omnieval.engine.early_watch import EarlyWatch
-from omnieval.engine.preflight import Finding, preflight
+from omnieval.engine.preflight import Finding, of_need, preflight
 from omnieval.engine.prepare import Preparer
 from omnieval.engine.progress import Listener
 from omnieval.engine.runner import RunEnd, Runner
@@ -102,19 +102,28 @@ def check(
 ) -> list[Finding]:
     """Ask the configured deployment what a run depends on, and nothing more.
 
-    found: is told each finding as it is made. Raises ConfigError, DataError, BackendError, StorageError.
+    found: is told each finding as it is made. Where this machine lacks what the backend needs, that is all
+    there is to find. Raises ConfigError, DataError, BackendError, StorageError.
     """
     benchmark, dataset, chosen = load_selected(config, notify)
     cache = open_cache(config)
+    needs: list[Finding] = []
+
+    def needed(need: Need) -> None:
+        needs.append(of_need(need))
+        found(needs[-1])
 
     async def work() -> list[Finding]:
-        async with deployment(config, benchmark.media_folders(dataset, cache.root), api_key, notify) as (
-            backend,
-            facts,
-        ):
+        folders = benchmark.media_folders(dataset, cache.root)
+        async with deployment(config, folders, api_key, notify, needed) as (backend, facts):
             return await _preflight(config, benchmark, chosen, backend, facts, cache, found)
 
-    return run_to_end(work)
+    try:
+        return needs + run_to_end(work)
+    except BackendError:
+        if any(need.fatal for need in needs):
+            return needs
+        raise
 
 
 def _wants_preflight(config: RunConfig, backend: Backend, samples: int) -> bool:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from omnieval.benchmarks.base import Benchmark
 from omnieval.config import RunConfig
-from omnieval.engine.preflight.finding import Finding
+from omnieval.engine.preflight.finding import Finding, of_need
 from omnieval.engine.preflight.largest import by_size
 from omnieval.engine.preflight.probes import Probes
 from omnieval.errors import MediaError
 from omnieval.types import Backend, MediaPlan, PreparedMedia, Request, Sample, ServerFacts
 
-__all__ = ["Finding", "preflight"]
+__all__ = ["Finding", "of_need", "preflight"]
 
 _TRIES = 3
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from omnieval.backends.base import Need
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -16,3 +18,9 @@ class Finding:
     found: str
     fix: str | None = None
     fatal: bool = False
+
+
+def of_need(need: Need) -> Finding:
+    """What a backend needs of this machine, as a finding; without it there can be no run."""
+    met = need.fix is None
+    return Finding(need.name, "pass" if met else "fail", need.found, need.fix, fatal=not met)
