@@ -192,6 +192,18 @@ class EngineConfig(Strict):
         return values
 
 
+class TelemetryConfig(Strict):
+    """How busy this machine is while a run goes on, measured into the run's `telemetry.jsonl`.
+
+    devices: `auto` (processors and memory, and every accelerator where the model runs on this machine),
+    `none`, or names of those to measure: `machine`, `npu:N`, `gpu:N`. every_s: from one measurement to the
+    next; a coarser series than 0.5 s says little of how busy a device is.
+    """
+
+    devices: Literal["auto", "none"] | tuple[str, ...] = "auto"
+    every_s: float = Field(0.5, ge=0.05, le=0.5)
+
+
 class RunConfig(Strict):
     """One run, fully resolved. `task` holds the benchmark's own settings; the API key is not here.
 
@@ -239,6 +251,7 @@ class RunConfig(Strict):
     retry: RetryConfig = RetryConfig()
     transport: TransportConfig = TransportConfig()
     engine: EngineConfig = EngineConfig()
+    telemetry: TelemetryConfig = TelemetryConfig()
 
     task: SerializeAsAny[Strict]
 
@@ -335,7 +348,7 @@ OPERATIONAL: frozenset[str] = frozenset(
     {
         "recipe", "base_url", "replicas", "api_key_env", "data", "runs_dir", "cache_dir", "cache_limit_gb",
         "concurrency", "request_rate", "prepare", "timeouts", "retry", "transport", "engine", "recordings",
-        "preflight", "recogniser", "similarity", "score", "gate", "stop_when",
+        "preflight", "recogniser", "similarity", "score", "gate", "stop_when", "telemetry",
     }
 )  # fmt: skip
 

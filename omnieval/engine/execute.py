@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -25,10 +26,12 @@ from omnieval.errors import BackendError, DataError
 from omnieval.media.cache import MediaCache, default_cache_dir
 from omnieval.media.cache_care import prune
 from omnieval.media.source import begin_anew
-from omnieval.runlog import Run, RunWriter
+from omnieval.media.transport import is_local
+from omnieval.runlog import TELEMETRY, Run, RunWriter
 from omnieval.scoring.choice import score_choice
 from omnieval.scoring.early import EarlyPlan, asking_order
 from omnieval.scoring.outcome import before_hearing
+from omnieval.telemetry import Meter, Recorder, find_meters
 from omnieval.types import Backend, Response, Sample, Score, ServerFacts
 
 Notify = Callable[[str], None]
@@ -62,6 +65,7 @@ def execute(
     """
     benchmark, dataset, chosen = load_askable(config, notify)
     cache = open_cache(config)
+    meters, unmeasured = find_meters(config.telemetry.devices, model_is_here=_model_is_here(config))
 
     async def work() -> Execution:
         async with deployment(config, benchmark.media_folders(dataset, cache.root), api_key, notify) as (
@@ -82,7 +86,8 @@ def execute(
                 watch = None if early is None else EarlyWatch.of(writer.directory, chosen, settled.parser)
                 if watch is not None:
                     pending = asking_order(pending, watch.seed)
-                end = await _ask(settled, benchmark, backend, cache, writer, pending, listener, watch)
+                with _recorded(writer, config, meters if pending else [], unmeasured):
+                    end = await _ask(settled, benchmark, backend, cache, writer, pending, listener, watch)
                 if end.reason == "decided":
                     notify(
                         "ended early: the lines of the gate are decided; --set stop_when=null asks the rest"
@@ -124,6 +129,27 @@ def check(
         if any(need.fatal for need in needs):
             return needs
         raise
+
+
+def _model_is_here(config: RunConfig) -> bool:
+    """Whether the accelerators of this machine can be those that the model uses."""
+    servers = [url for url in (config.base_url, *config.replicas) if url is not None]
+    return not servers or any(map(is_local, servers))
+
+
+@contextlib.contextmanager
+def _recorded(
+    writer: RunWriter, config: RunConfig, meters: Sequence[Meter], unmeasured: Sequence[str]
+) -> Iterator[None]:
+    """Measure this machine meanwhile, and keep what could not be measured as an event."""
+    recorder = Recorder(writer.directory / TELEMETRY, meters, config.telemetry.every_s)
+    try:
+        with recorder:
+            yield
+    finally:
+        notes = [*unmeasured, *recorder.notes]
+        if notes:
+            writer.add_event("telemetry", notes=notes)
 
 
 def _wants_preflight(config: RunConfig, backend: Backend, samples: int) -> bool:

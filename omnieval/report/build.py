@@ -20,6 +20,7 @@ from omnieval.report.audit import (
     rule_rows,
     unhealthy,
 )
+from omnieval.report.busy import BusyRow, busy_lines, busy_rows
 from omnieval.report.companions import Companion, companions
 from omnieval.report.denominators import SCORED, official, strict
 from omnieval.report.early import EarlyEnd
@@ -27,6 +28,7 @@ from omnieval.report.latency import Distribution, answered_latency
 from omnieval.report.proportion import Proportion
 from omnieval.report.reference import Reference, ReferenceTable
 from omnieval.report.servers import ServerRow, server_rows
+from omnieval.report.stages import StageRow, stage_lines, stage_rows
 from omnieval.runlog import Run
 from omnieval.scoring.rotations import Pair, folded
 from omnieval.types import Response, Score
@@ -90,6 +92,8 @@ class Report:
     chance: float | None = None
     companions: tuple[Companion, ...] = ()
     servers: tuple[ServerRow, ...] = ()
+    busy: tuple[BusyRow, ...] = ()
+    stages: tuple[StageRow, ...] = ()
     early: EarlyEnd | None = None
     kind: Literal["choice"] = "choice"
 
@@ -109,6 +113,7 @@ def build_report(
     every = scores
     scores = [score for _, score in pairs]
     known = references.results if references else ()
+    busy, stages = busy_rows(run), stage_rows(responses.values())
     return Report(
         run=identity(run),
         headline=run.info["headline"],
@@ -121,7 +126,7 @@ def build_report(
         groups={key: _group_rows(key, pairs, known) for key in run.info["group_keys"]},
         references=_reference_rows(run, pairs, references),
         failures=failure_rows(pairs, responses),
-        notes=notes(run, responses, every),
+        notes=(*notes(run, responses, every), *busy_lines(busy), *stage_lines(stages)),
         latency=answered_latency(responses.values()),
         each_asking=official(askings) if len(every) > len(pairs) else None,
         rules=rule_rows(askings, parser),
@@ -132,6 +137,8 @@ def build_report(
         chance=chance(askings),
         companions=companions(run, parser),
         servers=server_rows(responses.values()),
+        busy=busy,
+        stages=stages,
         early=early,
     )
 

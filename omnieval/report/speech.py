@@ -9,10 +9,12 @@ from typing import Any, Literal
 
 from omnieval.report.accounting import Count, FailureRow, accounting, failure_rows, identity, notes
 from omnieval.report.audit import HealthRow, health_rows, unhealthy
+from omnieval.report.busy import BusyRow, busy_lines, busy_rows
 from omnieval.report.latency import Distribution, answered_latency, latency
 from omnieval.report.proportion import Proportion
 from omnieval.report.servers import ServerRow, server_rows
 from omnieval.report.speech_reference import SpeechReference, SpeechReferenceRow, reference_rows
+from omnieval.report.stages import StageRow, stage_lines, stage_rows
 from omnieval.runlog import Run
 from omnieval.scoring.continuity import continuity
 from omnieval.scoring.sound_health import SOUND_FLAGS
@@ -103,6 +105,8 @@ class SpeechReport:
     audio_s: float
     notes: tuple[str, ...]
     servers: tuple[ServerRow, ...] = ()
+    busy: tuple[BusyRow, ...] = ()
+    stages: tuple[StageRow, ...] = ()
     kind: Literal["speech"] = "speech"
 
 
@@ -121,6 +125,7 @@ def build_speech_report(
     similarity = _similarity(spoken, voices)
     asked = sum(planned.selected for planned, _ in pairs)
     said = [responses[score.sample_id] for score in scores if score.outcome in ("scored", "unscored")]
+    busy, stages = busy_rows(run), stage_rows(said)
     return SpeechReport(
         run=identity(run),
         headline=run.info["headline"],
@@ -148,7 +153,10 @@ def build_speech_report(
         playback=_playback(said),
         audio_s=sum(score.metrics.get("duration_s", 0.0) for score in scores),
         servers=server_rows(responses.values()),
-        notes=(*notes(run, responses, scores), *_channel_notes(said)),
+        busy=busy, stages=stages,
+        notes=(
+            *notes(run, responses, scores), *_channel_notes(said), *busy_lines(busy), *stage_lines(stages),
+        ),
     )  # fmt: skip
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from omnieval.report.audit import health_warning
+from omnieval.report.busy import busy_table
 from omnieval.report.latency import LABELS
 from omnieval.report.page import Page, Table
 from omnieval.report.servers import server_table
 from omnieval.report.speech import SpeechReport
+from omnieval.report.stages import stage_table
 from omnieval.report.tables import (
     accounting_table,
     failure_table,
@@ -28,7 +30,8 @@ def speech_page(report: SpeechReport) -> Page:
     built.insert(0 if warning else 2, health_table(report.health, "Unhealthy sounds"))
     built += [_references(report), failure_table(report.failures), _missing(report), _differing(report)]
     built += [latency_table(report.latency), latency_table(report.warmup, "Latency of the warm-up requests")]
-    built += [_playback(report), server_table(report.servers)]
+    built += [_playback(report), stage_table(report.stages), busy_table(report.busy)]
+    built.append(server_table(report.servers))
     return Page(
         headline=headline(report.run, report.headline),
         measured_by=_measured_by(report),

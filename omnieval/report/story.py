@@ -11,16 +11,18 @@ from typing import Any
 @dataclass
 class Story:
     """mended: what had to be mended in the media, and in which samples. concurrency, preflight: their last
-    event. media: parts that went by name, with their content, and again, over all calls."""
+    event. media: parts that went by name, with their content, and again, over all calls. telemetry: what
+    could not be measured."""
 
     mended: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     concurrency: Mapping[str, Any] | None = None
     preflight: Mapping[str, Any] | None = None
     media: Counter[str] = field(default_factory=Counter)
+    telemetry: dict[str, None] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
         """One sentence each."""
-        told = [*_of_preflight(self.preflight or {}), *_of_names(self.media)]
+        told = [*_of_preflight(self.preflight or {}), *_of_names(self.media), *self.telemetry]
         return told if self.concurrency is None else [*told, _of_concurrency(self.concurrency)]
 
 
@@ -35,6 +37,9 @@ def story_of(events: Iterable[Mapping[str, Any]]) -> Story:
                 story.preflight = event
             case "media_by_name":
                 story.media.update({k: v for k, v in event.items() if k in _COUNTS and isinstance(v, int)})
+            case "telemetry":
+                notes = event.get("notes")
+                story.telemetry |= dict.fromkeys(map(str, notes if isinstance(notes, list) else ()))
             case "media":
                 notes = event.get("notes")
                 for note in notes if isinstance(notes, list) else ():

@@ -9,11 +9,13 @@ from omnieval.config import counted
 from omnieval.report.accounting import Count, FailureRow, sentence
 from omnieval.report.audit import HealthRow, health_warning, letter_warning
 from omnieval.report.build import Report
+from omnieval.report.busy import busy_table
 from omnieval.report.early import early_table, early_warning
 from omnieval.report.latency import LABELS, Distribution
 from omnieval.report.page import Page, Table
 from omnieval.report.proportion import Proportion
 from omnieval.report.servers import server_table
+from omnieval.report.stages import stage_table
 
 _SHOWN_DISAGREEMENTS = 10
 _SHOWN_VALUES = 100
@@ -48,7 +50,7 @@ def tables(report: Report) -> list[Table]:
     built += [_group(report, key) for key in report.groups]
     built += [_references(report), failure_table(report.failures)]
     built += [_rules(report), _disagreements(report), _letters(report), latency_table(report.latency)]
-    built.append(server_table(report.servers))
+    built += [stage_table(report.stages), busy_table(report.busy), server_table(report.servers)]
     return [table for table in built if table.rows]
 
 

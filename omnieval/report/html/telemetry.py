@@ -1,19 +1,14 @@
-"""Measurements of the server's machine beside a run: `telemetry.jsonl`.
-
-One JSON object a line: `{"t": SECONDS_SINCE_THE_EPOCH, "device": "npu:0", "power_w": 310.5, ...}`; every key
-with a number but `t` is a metric of that device.
-"""
+"""The measurements beside a run as series to draw."""
 
 from __future__ import annotations
 
-import json
-import math
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from omnieval.config import counted
+from omnieval.report.measurements import measurements
 
 _POINTS = 240
 _METRICS, _DEVICES = 24, 16
@@ -33,15 +28,13 @@ def read_telemetry(path: Path) -> Telemetry | None:
     """None where there is no such file, or nothing in it. Lines that are none are counted, not fatal."""
     known: dict[tuple[str, str], tuple[array[float], array[float]]] = {}
     bad = 0
-    for line in _lines(path):
-        record = _record(line)
-        if record is None:
+    for measurement in measurements(path):
+        if measurement is None:
             bad += 1
             continue
-        moment, device, values = record
-        for metric, value in values.items():
-            times, found = known.setdefault((metric, device), (array("d"), array("d")))
-            times.append(moment)
+        for metric, value in measurement.values.items():
+            times, found = known.setdefault((metric, measurement.device), (array("d"), array("d")))
+            times.append(measurement.time_s)
             found.append(value)
     if not known:
         return None
@@ -62,30 +55,6 @@ def read_telemetry(path: Path) -> Telemetry | None:
         [f"telemetry.jsonl: {left_out} more series of metrics and devices are not drawn"] if left_out else []
     )
     return Telemetry(metrics, end - start, tuple(notes))
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    try:
-        with path.open("rb") as file:
-            yield from file
-    except OSError:
-        return
-
-
-def _record(line: bytes) -> tuple[float, str, dict[str, float]] | None:
-    """(time, device, values), or None for a line that is none (the last one may be torn)."""
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return None
-    if not isinstance(found, dict) or not _is_number(found.get("t")):
-        return None
-    values = {key: float(value) for key, value in found.items() if key != "t" and _is_number(value)}
-    return float(found["t"]), str(found.get("device", "")) or "all", values
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _thinned(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:

@@ -1,0 +1,49 @@
+"""NVIDIA GPUs, read through NVML, the library behind `nvidia-smi`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+from omnieval.telemetry.errors import MeterError
+
+
+class Gpu:
+    """One GPU, in NVML's order, which is that of the bus.
+
+    gpu_pct: of the time that a kernel ran. memory_bandwidth_pct: of the time that memory was read or written.
+    memory_pct: in use. power_w.
+    """
+
+    def __init__(self, library: Any, number: int) -> None:
+        self.name = f"gpu:{number}"
+        self._library = library
+        self._handle = library.nvmlDeviceGetHandleByIndex(number)
+
+    def read(self) -> Mapping[str, Mapping[str, float]]:
+        library = self._library
+        try:
+            rates = library.nvmlDeviceGetUtilizationRates(self._handle)
+            memory = library.nvmlDeviceGetMemoryInfo(self._handle)
+        except library.NVMLError as error:
+            raise MeterError(f"{self.name}: NVML: {error}; look at nvidia-smi") from error
+        values = {
+            "gpu_pct": float(rates.gpu),
+            "memory_bandwidth_pct": float(rates.memory),
+            "memory_pct": round(100 * memory.used / memory.total, 1),
+        }
+        with contextlib.suppress(library.NVMLError):  # not every board measures it
+            values["power_w"] = library.nvmlDeviceGetPowerUsage(self._handle) / 1000
+        return {self.name: values}
+
+
+def find() -> list[Gpu]:
+    """The GPUs of this machine; none without the driver."""
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+        return [Gpu(pynvml, number) for number in range(pynvml.nvmlDeviceGetCount())]
+    except pynvml.NVMLError:
+        return []
