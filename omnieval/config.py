@@ -330,6 +330,9 @@ def most_in_flight(concurrency: int | Literal["auto"]) -> int:
 def _plain_http_url(value: str) -> str:
     """A server's address without anything that must not be stored. Raises ValueError."""
     url = urlsplit(value)
+    if not value.isprintable() or " " in value:
+        raise ValueError(f"the URL has blanks or control characters, found {value!r}")
+    _ = url.port  # raises for one that is no number, or out of range
     if url.scheme not in ("http", "https") or not url.hostname:
         raise ValueError(f"expected a URL such as http://127.0.0.1:8000/v1, found {value!r}")
     if url.username or url.password:

@@ -28,6 +28,9 @@ _NOT_FINISHED = {
     "error": ("server", True, "the server failed while it answered", _DIED),
 }  # fmt: skip
 
+# A larger count of tokens is no count.
+_MOST_TOKENS = 2**40
+
 _UNASKED = ("the server sends sound that nobody asked for",)
 
 
@@ -49,6 +52,7 @@ class ChatAnswer:
         self._text: list[str] = []
         self._transcript: list[str] = []
         self._reasoning: list[str] = []
+        self._choice: int | None = None
         self._text_finish: str | None = None
         self._sound_finish: str | None = None
         self._reasons: list[str] = []
@@ -112,7 +116,7 @@ class ChatAnswer:
         """
         now_s = time.monotonic() - self._started
         model = chunk.get("model")
-        self._model = model if isinstance(model, str) else self._model
+        self._model = well_formed(model) if isinstance(model, str) else self._model
         self._last_chunk_s = now_s
         deltas = deltas_of(chunk)
         tokens = self._take_usage(chunk.get("usage"), chunk.get("modality"), deltas)
@@ -177,6 +181,10 @@ class ChatAnswer:
     def _take_text(self, delta: Delta, tokens: int, now_s: float) -> None:
         if self._text_finish is not None:
             return
+        if delta.text or delta.reasoning:
+            self._choice = delta.index if self._choice is None else self._choice
+        if self._choice not in (None, delta.index) and not delta.transcript:
+            return  # one answer was asked for; the first one counts
         self._text.append(delta.text)
         self._transcript.append(delta.transcript)
         self._reasoning.append(delta.reasoning)
@@ -228,8 +236,11 @@ class ChatAnswer:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) else None
+    """A count of tokens; None for what cannot be one."""
+    possible = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS
+    return value if possible else None
 
 
 def _counts(values: Mapping[str, Any]) -> dict[str, int]:
-    return {str(kind): value for kind, value in values.items() if isinstance(value, int)}
+    found = ((well_formed(str(kind)), _count(value)) for kind, value in values.items())
+    return {kind: value for kind, value in found if value is not None}

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from omnieval.parsing import well_formed
+
 
 @dataclass(frozen=True, slots=True)
 class Delta:
     """One choice of a chunk. of_sound: the chunk is tagged as sound. sound: base64. sound_fields: what
-    stands beside the sound, such as its rate. transcript: of the sound, for servers that send no text."""
+    stands beside the sound, such as its rate. transcript: of the sound, for servers that send no text. index:
+    of the answer, where there are several."""
 
     text: str = ""
     reasoning: str = ""
@@ -19,6 +22,7 @@ class Delta:
     sound_fields: Mapping[str, Any] = field(default_factory=dict)
     finish_reason: str | None = None
     of_sound: bool = False
+    index: int = 0
 
 
 def deltas_of(chunk: Mapping[str, Any]) -> list[Delta]:
@@ -44,7 +48,7 @@ def _delta(choice: Mapping[str, Any], modality: Any, chunk: Mapping[str, Any]) -
     content = content if isinstance(content, Mapping) else {}
     audio = content.get("audio")
     audio = audio if isinstance(audio, Mapping) else {"data": audio}
-    reason = choice.get("finish_reason")
+    reason, index = choice.get("finish_reason"), choice.get("index")
     tagged = modality == "audio"
     text = _text_of(content.get("content"))
     return Delta(
@@ -53,8 +57,9 @@ def _delta(choice: Mapping[str, Any], modality: Any, chunk: Mapping[str, Any]) -
         transcript=_string(audio.get("transcript")),
         sound=_string(audio.get("data")) or (text if tagged else ""),
         sound_fields={**chunk, **content, **audio},
-        finish_reason=reason if isinstance(reason, str) and reason else None,
+        finish_reason=well_formed(reason) if isinstance(reason, str) and reason else None,
         of_sound=tagged,
+        index=index if isinstance(index, int) else 0,
     )
 
 

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from omnieval.parsing import well_formed
 from omnieval.types import Failure
 
 _SHOWN_CHARACTERS = 400
+_MESSAGE_KEYS = ("message", "detail", "msg")
 # Ends of a TLS connection that say nothing of TLS: the other side went away, or is waited for.
 _CUT_SHORT = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
@@ -100,7 +102,7 @@ _MEANINGS = (
         "the server's content filter refused this sample; it counts as failed",
     ),
     _meaning(
-        r"resource_exhausted|too many requests|overloaded|queue is full",
+        r"resource_exhausted|too many requests|rate.?limit|overloaded|queue is full",
         "busy",
         "lower --concurrency",
         retryable=True,
@@ -121,6 +123,7 @@ _MEANINGS = (
 
 _BY_STATUS: Mapping[int, tuple[str, str, bool]] = {
     401: ("configuration", "set OPENAI_API_KEY, or name the variable with --api-key-env", False),
+    402: ("configuration", "the account has no credit left; look at the provider's pages", False),
     403: ("configuration", "set OPENAI_API_KEY, or name the variable with --api-key-env", False),
     404: ("configuration", "check --base-url (it usually ends with /v1) and --model", False),
     405: ("configuration", "check --base-url (it usually ends with /v1)", False),
@@ -141,7 +144,7 @@ def classify(
     the header of that name. secret: replaced wherever the message repeats it.
     """
     shown = shorten(redact(message, secret))
-    prefix = f"HTTP {status}: " if status is not None else "error in the stream: "
+    prefix = f"HTTP {status}: " if status is not None else "error in the answer: "
     wait_s = _seconds(retry_after)
     for meaning in _MEANINGS:
         if meaning.pattern.search(message):
@@ -154,9 +157,9 @@ def classify(
 
 def message_of(body: bytes | str) -> str:
     """The human part of an error body: an OpenAI or FastAPI error object, a page's title, or the text."""
-    text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
+    text = body.decode("utf-8-sig", "replace") if isinstance(body, bytes) else body
     try:
-        content: Any = json.loads(text)
+        content = decoded(text)
     except ValueError:
         title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
         return f"a web page: {title.group(1).strip()}" if title else text.strip() or "(empty body)"
@@ -165,13 +168,32 @@ def message_of(body: bytes | str) -> str:
 
 def message_in(content: Any) -> str:
     """The message of a decoded error object, or its JSON."""
-    if isinstance(content, Mapping):
-        for key in ("error", "message", "detail", "msg"):
-            if content.get(key):
-                return message_in(content[key])
-    if isinstance(content, str):
-        return content
-    return json.dumps(content, ensure_ascii=False)
+    while isinstance(content, Mapping):
+        inner = next((content[key] for key in ("error", *_MESSAGE_KEYS) if content.get(key)), None)
+        if inner is None:
+            break
+        content = inner
+    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+
+
+def error_in(chunk: Mapping[str, Any]) -> Any:
+    """The error that stands in the place of an answer or of a chunk of one, or None.
+
+    Not all servers put it under `error`: there are `{"object": "error", "message": ...}`, `{"detail": ...}`
+    and `{"code": ..., "msg": ...}`, also with HTTP 200.
+    """
+    if chunk.get("error"):
+        return chunk["error"]
+    told = chunk.get("object") == "error" or any(chunk.get(key) for key in _MESSAGE_KEYS)
+    return chunk if told and "choices" not in chunk else None
+
+
+def decoded(text: str) -> Any:
+    """The JSON value of a text. Raises ValueError, also for one that is nested too deeply to be read."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def redact(text: str, secret: str | None) -> str:
@@ -181,7 +203,7 @@ def redact(text: str, secret: str | None) -> str:
 
 def shorten(text: str) -> str:
     """At most a few lines' worth of a message, the middle left out."""
-    flat = " ".join(text.split())
+    flat = well_formed(" ".join(text.split()))
     if len(flat) <= _SHOWN_CHARACTERS:
         return flat
     half = _SHOWN_CHARACTERS // 2
@@ -195,7 +217,9 @@ def _by_status(status: int | None) -> tuple[str, str | None, bool]:
         return _BY_STATUS[status]
     if status >= 500:
         return "server", "look at the server's log", True
-    if 300 <= status < 400:
+    if status < 300:
+        return "protocol", "only HTTP 200 carries an answer; look at what stands at --base-url", False
+    if status < 400:
         return "configuration", "the address redirects; give the final one with --base-url", False
     return "sample", "the server takes this request for a wrong one; look at the sample and at its log", False
 

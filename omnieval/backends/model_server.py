@@ -51,9 +51,13 @@ class ModelServer:
         if context.media_url is None:
             raise ConfigError(f"the backend {backend} needs a transport for media")
         self.model = config.model
-        self._secret = context.api_key
+        self._secret = _sendable(context.api_key, config.api_key_env)
         self.timeouts = config.timeouts
         self._backend = backend
+        try:
+            _ = httpx.URL(config.base_url).host
+        except (httpx.InvalidURL, UnicodeError) as error:  # the latter of a host name
+            raise ConfigError(f"--base-url {config.base_url!r} is no address: {error}") from error
         self._base_url = config.base_url
         self._media_url: MediaUrl = context.media_url
         self._reads_media = context.reads_media
@@ -251,6 +255,17 @@ class ModelServer:
         except (httpx.HTTPError, ValueError, AttributeError):
             return None
         return str(version) if version is not None else None
+
+
+def _sendable(key: str | None, name: str) -> str | None:
+    """The key without blanks and line ends around it. Raises ConfigError for one that no header can carry."""
+    key = (key or "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(
+            f"the key in {name} has characters that HTTP cannot send (not ASCII, or control characters); "
+            "was it copied whole?"
+        )
+    return key or None
 
 
 def is_framed(response: httpx.Response) -> bool:

@@ -8,7 +8,6 @@ arrived, and also on HTTP 200.
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
@@ -159,7 +158,7 @@ class OpenAIChat:
         async with self._server.answer(
             "chat/completions", body, accept=accept, finished=lambda: answer.finished
         ) as response:
-            if "text/event-stream" in response.headers.get("content-type", ""):
+            if "text/event-stream" in response.headers.get("content-type", "").lower():
                 await self._read_stream(response, answer)
             else:
                 await self._read_whole(response, answer)
@@ -207,18 +206,20 @@ class OpenAIChat:
         """One JSON object, as asked for or from a server that ignores `stream`."""
         body = await self._server.whole(response)
         kind = response.headers.get("content-type", "no content type")
-        if "json" not in kind:
+        if "json" not in kind.lower():
             message = f"expected an event stream or JSON, found {kind}: {faults.message_of(body)}"
             hint = "something else than a model server answers there; check --base-url and proxies"
             raise FailedTry(Failure("protocol", faults.shorten(message), hint=hint))
-        whole = self._object(body.decode("utf-8", "replace"), answer)
+        whole = self._object(body.decode("utf-8-sig", "replace"), answer)
         if whole is not None:
+            if not whole.get("choices"):
+                raise self._server.refused(whole)
             answer.add_whole(whole)
 
     def _object(self, data: str, answer: ChatAnswer) -> JsonDict | None:
         """The JSON object of a chunk; None for what is damaged after the answer was complete."""
         try:
-            chunk = json.loads(data)
+            chunk = faults.decoded(data)
         except ValueError:
             chunk = None
         if not isinstance(chunk, Mapping):
@@ -227,8 +228,9 @@ class OpenAIChat:
             message = f"expected a JSON object in the answer, found: {faults.shorten(data)}"
             hint = "the server or a proxy sent a damaged answer; look at their logs"
             raise FailedTry(Failure("protocol", message, retryable=True, hint=hint))
-        if chunk.get("error") and (answer.wants_sound or not answer.finished):
-            raise self._server.refused(chunk["error"])
+        error = faults.error_in(chunk)
+        if error is not None and (answer.wants_sound or not answer.finished):
+            raise self._server.refused(error)
         return dict(chunk)
 
 

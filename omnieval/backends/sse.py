@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, AsyncIterable
 
 MAX_EVENT_BYTES = 64 * 1024 * 1024
@@ -23,11 +24,13 @@ async def event_data(
     buffer = bytearray()
     data: list[bytes] = []
     size = 0
+    mark = BOM_UTF8  # may stand before the first line
     async for chunk in chunks:
         buffer += chunk
         while (end := buffer.find(b"\n")) >= 0:
             line = bytes(buffer[:end]).removesuffix(b"\r")
             del buffer[: end + 1]
+            line, mark = line.removeprefix(mark), b""
             if not line:
                 if data:
                     yield _text(data)

@@ -7,6 +7,9 @@ from typing import Any
 
 from omnieval.backends.rounding import rounded
 
+# No chunk of a stream brings more tokens; a server that says so does not count them.
+_MOST_A_CHUNK = 4096
+
 
 class TokenTimes:
     """Counts the text tokens of each chunk by the server's running count, where it gives one.
@@ -39,6 +42,8 @@ class TokenTimes:
         # A count that chunks of sound have raised and that goes on from there is one for all modalities.
         before = self._other_count if completion >= self._other_count else self._text_count
         new = completion - max(before, self._text_count)
+        if new > _MOST_A_CHUNK:
+            return 1
         self._text_count = max(self._text_count, completion)
         self._other_count = 0
         return max(1, new)
@@ -71,6 +76,6 @@ def text_tokens_of(usage: Any) -> int | None:
     completion = usage.get("completion_tokens")
     details = usage.get("completion_tokens_details")
     sound = details.get("audio_tokens") if isinstance(details, Mapping) else None
-    if not isinstance(completion, int):
+    if not isinstance(completion, int) or isinstance(completion, bool):
         return None
     return completion - (sound if isinstance(sound, int) else 0)

@@ -55,7 +55,7 @@ def replace_file(path: Path, chunks: Iterable[bytes]) -> None:
 
 def replace_json(path: Path, value: Any) -> None:
     """`replace_file` with indented JSON."""
-    replace_file(path, [json.dumps(value, indent=2, ensure_ascii=False).encode(), b"\n"])
+    replace_file(path, [json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "replace"), b"\n"])
 
 
 class LineLog:

@@ -7,15 +7,22 @@ so old runs stay readable.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic_core import PydanticSerializationError
 
 from omnieval.types import Sample
 
 T = TypeVar("T")
+
+# Below this a reader of the line may give up.
+_DEEPEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,31 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 def to_line(record: object) -> bytes:
     """One JSON line, UTF-8, with its line end."""
     kind: Any = type(record)
-    return _adapter(kind).dump_json(record) + b"\n"
+    try:
+        return _adapter(kind).dump_json(record) + b"\n"
+    except PydanticSerializationError:  # halves of characters, or nested too deeply: a server's own words
+        return json.dumps(_writable(record)).encode() + b"\n"
+
+
+def _writable(value: Any, depth: int = 0) -> Any:
+    """The value in plain types that JSON can hold and that can be read again."""
+    if depth > _DEEPEST:
+        return "(nested too deeply)"
+    if is_dataclass(value):
+        value = {each.name: getattr(value, each.name) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {_text(str(key)): _writable(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_writable(inner, depth + 1) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, int | float):
+        return value
+    return _text(value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value))
+
+
+def _text(value: str) -> str:
+    return value.encode("utf-8", "replace").decode()
 
 
 def from_line(kind: type[T], line: bytes) -> T:

@@ -189,7 +189,8 @@ class RunWriter:
     def add_event(self, event: str, **fields: Any) -> None:
         """Keep one event with the wall clock time (seconds since the epoch). Raises StorageError."""
         record = {"time": round(time.time(), 3), "event": event, **fields}
-        self._events.append(json.dumps(record, ensure_ascii=False, default=str).encode() + b"\n")
+        line = json.dumps(record, ensure_ascii=False, default=str)
+        self._events.append(line.encode("utf-8", "replace") + b"\n")
 
     def _kept(self, response: Response, audio: SpokenAudio) -> SpokenAudio:
         """The sound as a file of the run directory."""

@@ -140,6 +140,19 @@ FAULTS: dict[str, Fault] = {
     "too long a length": Fault(declared(99_999, chunk("B")), "server", True, "broke off", "B"),
     "too short a length": Fault(
         declared(len(chunk("B")), chunk("B"), WHOLE), "server", True, "without a finish reason", "B"),
+    "an error by another name": Fault(
+        streaming(chunk("B"), b'event: error\ndata: {"object": "error", "message": "KV cache exhausted"}\n\n', DONE),
+        "server", True, "KV cache exhausted", "B"),
+    "an error as 200": Fault(
+        lambda e: e.json(200, {"code": 1001, "msg": "model overloaded", "data": None}), "busy", True, "model overloaded"),
+    "an empty object as 200": Fault(lambda e: e.json(200, {}), "server", True, "error in the answer: {}"),
+    "no content": Fault(lambda e: e.head(204, {}), "protocol", False, "HTTP 204"),
+    "half a character": Fault(
+        streaming(chunk("B"), b'data: {"error": {"message": "bad \\ud800 luck"}}\n\n'), "server", True, "bad \ufffd luck", "B"),
+    "JSON without bottom": Fault(
+        streaming(chunk("B"), b"data: " + b'{"a":' * 100_000 + b"\n\n"), "protocol", True, "expected a JSON object", "B"),
+    "refused without bottom": Fault(
+        lambda e: e.json(400, json.loads('{"error":' * 900 + "1" + "}" * 900)), "sample", False, "log"),
     "gzip cut short": Fault(zipped(gzip.compress(WHOLE)[:30]), "server", True, "before its first chunk"),
     # before [DONE]
     "[DONE] without finish": Fault(streaming(chunk("B"), DONE), "server", True, "without a finish reason", "B"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from omnieval.backends.base import BackendContext
 from omnieval.backends.openai_chat import OpenAIChat, create
@@ -26,6 +27,7 @@ from omnieval.types import (
     ServerFacts,
     TextPart,
 )
+from tests.command import omnieval
 from tests.faults.server import DONE, EVENT_STREAM, Behaviour, Exchange, FaultServer, chunk
 
 KEY = "sk-secret-42"
@@ -201,6 +203,46 @@ def test_any_framing_of_http_is_understood(framing: str, server: FaultServer) ->
             await exchange.raw(b"HTTP/1.1 100 Continue\r\n\r\n" + head + body)
 
     assert ask(server, framed).text == "B"
+
+
+@pytest.mark.parametrize("kind", ["Text/Event-Stream", "text/event-stream;charset=UTF-8"])
+def test_a_mark_of_byte_order_and_capitals_in_the_kind_of_content_cost_nothing(
+    kind: str, server: FaultServer
+) -> None:
+    async def marked(exchange: Exchange) -> None:
+        await exchange.head(200, {"Content-Type": kind})
+        for piece in (b"\xef", b"\xbb\xbf", chunk("B"), chunk("", finish="stop"), DONE):
+            await exchange.raw(piece)
+
+    assert ask(server, marked).text == "B"
+
+    async def whole(exchange: Exchange) -> None:
+        content = {"choices": [{"message": {"content": "B"}, "finish_reason": "stop"}]}
+        await exchange.head(200, {"Content-Type": "Application/JSON"})
+        await exchange.raw(b"\xef\xbb\xbf" + json.dumps(content).encode())
+
+    assert ask(server, whole).text == "B"
+
+
+def test_of_several_answers_the_first_counts(server: FaultServer) -> None:
+    def choices(*contents: str) -> bytes:
+        made = [{"index": i, "delta": {"content": text}} for i, text in enumerate(contents)]
+        return b"data: " + json.dumps({"choices": made}).encode() + b"\n\n"
+
+    ends = chunk("", finish="stop")
+    assert ask(server, streaming(choices("A", "B"), choices(".", "!"), ends, DONE)).text == "A."
+
+
+@pytest.mark.parametrize("tokens", [-1, True, 10**30, 3_000_000, "7", None, float("nan")])
+def test_counts_that_cannot_be_are_no_counts(tokens: Any, server: FaultServer) -> None:
+    usage = {"prompt_tokens": tokens, "completion_tokens": tokens}
+    response = ask(
+        server, streaming(chunk("A"), chunk("B", usage=usage), chunk("", finish="stop", usage=usage), DONE)
+    )
+    assert response.text == "AB"
+    assert len(response.timing.itl_s) == 1
+    assert response.usage is not None
+    assert response.usage.prompt_tokens == (tokens if tokens == 3_000_000 else None)
 
 
 def test_reasoning_is_kept_apart(server: FaultServer) -> None:
@@ -441,6 +483,36 @@ def test_check_names_a_wrong_address(server: FaultServer) -> None:
         pass
     with pytest.raises(BackendError, match="no connection"):
         check(gone.base_url)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://127.0.0.1:99999/v1", "http://127.0.0.1:-1/v1", "http://127.0.0.1:x/v1", "http://a b/v1",
+     "http://127.0.0.1/v1\nX: y", "http://xn--/v1", "http://a\u200bb/v1", "http://[::1/v1"],
+)  # fmt: skip
+def test_an_address_that_is_none_is_refused_before_anything_is_sent(address: str) -> None:
+    with pytest.raises((ConfigError, ValidationError)):
+        backend(address)
+    refused = omnieval("check", "daily-omni", "--sample", "--base-url", address)
+    assert refused.returncode == 2 and "Traceback" not in refused.stderr, refused.stderr
+    assert "base" in refused.stderr
+
+
+@pytest.mark.parametrize("key", ["schl\u00fcssel", "a\x01b", "a\r\nX: y"])
+def test_a_key_that_cannot_be_sent_is_named_and_not_shown(key: str) -> None:
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY") as raised:
+        create(config("http://127.0.0.1:9/v1"), BackendContext(lambda part: "", api_key=key))
+    assert key not in str(raised.value)
+
+
+def test_a_line_end_behind_the_key_is_no_part_of_it(server: FaultServer) -> None:
+    async def once() -> None:
+        chat = create(config(server.base_url), BackendContext(lambda part: "", api_key=KEY + "\n"))
+        await chat.generate(request())
+        await chat.close()
+
+    asyncio.run(once())
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
 def test_a_base_url_is_required() -> None:

@@ -19,7 +19,7 @@ from omnieval.runlog import PlannedSample, Run, RunWriter
 from omnieval.runlog.files import LineLog, read_lines, replace_json
 from omnieval.runlog.schema import from_line, to_line
 from omnieval.runlog.store import exists, new_directory
-from omnieval.types import Failure, JsonDict, Response, Sample, Score, Timing, Usage
+from omnieval.types import Failure, JsonDict, Response, Sample, Score, SpokenAudio, Timing, Usage
 
 SAMPLE = Sample("s1", "b", "q", ("A", "B"), "A", {"type": "t"}, "c", {"video": Path("v.mp4")}, 0)
 RESPONSE = Response(
@@ -68,6 +68,27 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
 
 def append_to_log(path: Path) -> LineLog:
     return LineLog(path)
+
+
+def test_whatever_a_server_says_makes_a_line_that_can_be_read(tmp_path: Path) -> None:
+    deep: Any = []
+    for _ in range(900):
+        deep = [deep]
+    metrics = {"\ud800": {"half": "x\udc00", "none": float("nan"), "deep": deep, "n": 3, "yes": True}}
+    odd = Response(
+        "s", text="A", model="m\ud800", finish_reason="\ud800", server_metrics=metrics, usage=Usage(7, 1),
+        audio=SpokenAudio(24_000, 1, 5), error=Failure("server", "bad \ud800"),
+    )  # fmt: skip
+    with RunWriter.begin(tmp_path / "run", INFO, []) as writer:
+        writer.add_response(odd)
+        writer.add_response(Response("next"))
+        writer.add_event("warmup", error="bad \ud800")
+    run = Run.load(tmp_path / "run")
+    read, after = run.responses()
+    assert (read.text, read.usage, read.audio, after.sample_id) == ("A", odd.usage, odd.audio, "next")
+    assert read.server_metrics["?"]["n"] == 3 and read.server_metrics["?"]["none"] is None
+    assert read.error == Failure("server", "bad ?")
+    assert [event["error"] for event in run.events()] == ["bad ?"]
 
 
 @given(text=st.text(max_size=40), cut=st.integers(0, 400))
