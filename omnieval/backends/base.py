@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from omnieval.config import RunConfig
-from omnieval.types import Backend, MediaPart, MediaUrl, Request
+from omnieval.types import Backend, Failure, MediaPart, MediaUrl, Request
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,15 @@ class ShowsTokens(Protocol):
 
 
 @runtime_checkable
-class NamesMedia(Protocol):
+class TellsNamedMedia(Protocol):
+    """A backend that knows how its media travelled."""
+
+    def media_by_name(self) -> dict[str, int]:
+        """Parts so far that were `named` alone, `carried`, and `missed` by the server, so carried again."""
+
+
+@runtime_checkable
+class NamesMedia(TellsNamedMedia, Protocol):
     """A backend whose server may keep media by name, so that a later request need not carry them."""
 
     async def name_media(self, part: MediaPart) -> str | None:
@@ -41,9 +49,6 @@ class NamesMedia(Protocol):
 
         Gives None, or why not.
         """
-
-    def media_by_name(self) -> dict[str, int]:
-        """Parts so far that were `named` alone, `carried`, and `missed` by the server, so carried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,13 @@ class TellsNeeds(Protocol):
 
 # Kinds of failure that a server which is gone, or whose engine died, makes of every request.
 OF_THE_SERVER = frozenset({"connection", "server", "timeout"})
+# Failures met before a request was sent; they say nothing of the server.
+OF_THIS_MACHINE = frozenset({"data", "media_missing", "media"})
+
+
+def may_be_gone(failure: Failure) -> bool:
+    """Whether a server that is gone would fail so. A proxy before it says 503."""
+    return failure.kind in OF_THE_SERVER or failure.status == 503
 
 
 @runtime_checkable

@@ -146,9 +146,10 @@ class OpenAIChat:
         request = Request("alive", (hello,), Generation(max_tokens=1))
         try:
             async with asyncio.timeout(_ALIVE_S):
-                return (await self.generate(request)).answered
+                response = await self.generate(request)
         except TimeoutError:
             return False
+        return response.error is None or response.error.status == 429  # there, but asked too much
 
     async def close(self) -> None:
         await self._server.close()

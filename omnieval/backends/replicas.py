@@ -1,7 +1,8 @@
 """Several servers of one model as one backend: each request goes where it waits least.
 
 Samples of one video stay with one server, whose caches know the video, as long as that server is not much
-busier than the others. A server that fails is left alone until it really answers again.
+busier than the others. A server that fails is left alone until it really answers again. One that fails what
+another server then answers (a wrong flag, a wrong model, a proxy's page) is left alone for longer each time.
 """
 
 from __future__ import annotations
@@ -12,27 +13,39 @@ from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from omnieval.backends.base import OF_THE_SERVER, NamesMedia, Need, ShowsTokens, TellsLife, TellsNeeds
+from omnieval.backends.base import (
+    OF_THIS_MACHINE,
+    Need,
+    TellsLife,
+    TellsNamedMedia,
+    TellsNeeds,
+    may_be_gone,
+)
+from omnieval.backends.retry import FIRST_PAUSE_S, pauses
 from omnieval.errors import BackendError
-from omnieval.types import Backend, Capabilities, MediaPart, Request, Response, ServerFacts
+from omnieval.types import Backend, Capabilities, Failure, Request, Response, ServerFacts
 
 # How many more requests a video's own server may have in flight than the least busy one.
 _LOYALTY = 2
-_REMEMBERED_CLUSTERS = 10_000
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 15.0
+_REMEMBERED = 10_000
+# A server that fails what others answer is tried again ever more seldom.
+_LONGEST_STRIKE_S = 60.0
 
 
-@dataclass
+@dataclass(eq=False)
 class _Replica:
+    """strikes: how often it failed what another server answered, since its own last answer."""
+
     url: str
     backend: Backend
     in_flight: int = 0
     there: bool = True
+    strikes: int = 0
     watch: asyncio.Task[None] | None = field(default=None, repr=False)
 
 
 class Replicas:
-    """Follows `omnieval.types.Backend`, `TellsLife`, `ShowsTokens`, `NamesMedia` and `TellsNeeds`.
+    """Follows `omnieval.types.Backend`, `TellsLife`, `TellsNamedMedia` and `TellsNeeds`.
 
     servers: (base URL, or device, and the backend of that server), at least one.
     """
@@ -40,6 +53,12 @@ class Replicas:
     def __init__(self, servers: Sequence[tuple[str, Backend]]) -> None:
         self._replicas = [_Replica(url, backend) for url, backend in servers]
         self._homes: OrderedDict[str, _Replica] = OrderedDict()
+        self._failed: OrderedDict[str, list[_Replica]] = OrderedDict()  # by sample
+
+    @property
+    def servers(self) -> list[tuple[str, Backend]]:
+        """Each with its URL, or device."""
+        return [(replica.url, replica.backend) for replica in self._replicas]
 
     @property
     def capabilities(self) -> Capabilities:
@@ -69,40 +88,59 @@ class Replicas:
         return replace(first, details={**first.details, "replicas": urls})
 
     async def generate(self, request: Request) -> Response:
-        replica = self._chosen(request.cluster)
+        """As the chosen server answers. A refusal is final only where a second server refuses too."""
+        failed = self._failed.get(request.sample_id, [])
+        replica = self._chosen(request.cluster, failed)
         replica.in_flight += 1
         try:
             response = await replica.backend.generate(request)
         finally:
             replica.in_flight -= 1
-        if response.error is not None and response.error.kind in OF_THE_SERVER:
-            self._suspect(replica)
-        return replace(response, server=replica.url)
+        response = replace(response, server=replica.url)
+        if response.error is None:
+            self._answered(replica, request.sample_id)
+        elif response.error.kind not in OF_THIS_MACHINE:
+            return replace(response, error=self._judged(replica, request.sample_id, response.error))
+        return response
+
+    def _answered(self, replica: _Replica, sample_id: str) -> None:
+        """Those that failed a sample which another server answers are at fault, and not the sample."""
+        replica.strikes = 0
+        for other in self._failed.pop(sample_id, []):
+            if other is not replica and other.there:
+                other.strikes += 1
+                self._leave_alone(other, min(FIRST_PAUSE_S * 2**other.strikes, _LONGEST_STRIKE_S))
+
+    def _judged(self, replica: _Replica, sample_id: str, error: Failure) -> Failure:
+        """The failure, to be tried again as long as only one server says it."""
+        failed = self._failed.setdefault(sample_id, [])
+        if replica not in failed:
+            failed.append(replica)
+        if may_be_gone(error):
+            self._leave_alone(replica)
+        if not error.retryable:
+            if len(failed) == 1 and any(other.there for other in self._replicas if other is not replica):
+                return replace(error, retryable=True, retry_after_s=0.0)
+            del self._failed[sample_id]
+        if len(self._failed) > _REMEMBERED:
+            self._failed.popitem(last=False)
+        return error
 
     async def alive(self) -> bool:
         """Whether any server answers."""
-        there = await asyncio.gather(*(self._is_alive(replica) for replica in self._replicas))
+        there = await asyncio.gather(*(_is_alive(replica) for replica in self._replicas))
+        for replica, is_there in zip(self._replicas, there, strict=True):
+            if not is_there:
+                self._leave_alone(replica)
+            elif not replica.strikes:
+                replica.there = True
         return any(there)
 
-    async def tokens(self, request: Request) -> Sequence[str] | None:
-        """See `ShowsTokens`, by the first server."""
-        backend = self._replicas[0].backend
-        return await backend.tokens(request) if isinstance(backend, ShowsTokens) else None
-
-    async def name_media(self, part: MediaPart) -> str | None:
-        """See `NamesMedia`: each server that can do it does; why not, where none can."""
-        reasons = [
-            await replica.backend.name_media(part)
-            for replica in self._replicas
-            if isinstance(replica.backend, NamesMedia)
-        ]
-        return None if None in reasons else next(iter(reasons), "its backend cannot")
-
     def media_by_name(self) -> dict[str, int]:
-        """See `NamesMedia`: the sums over all servers."""
+        """See `TellsNamedMedia`: the sums over all servers."""
         counts: Counter[str] = Counter()
         for replica in self._replicas:
-            if isinstance(replica.backend, NamesMedia):
+            if isinstance(replica.backend, TellsNamedMedia):
                 counts.update(replica.backend.media_by_name())
         return dict(counts)
 
@@ -113,37 +151,41 @@ class Replicas:
         await asyncio.gather(*watches, return_exceptions=True)
         await asyncio.gather(*(replica.backend.close() for replica in self._replicas))
 
-    def _chosen(self, cluster: str) -> _Replica:
-        usable = [replica for replica in self._replicas if replica.there] or self._replicas
+    def _chosen(self, cluster: str, failed: Sequence[_Replica]) -> _Replica:
+        """failed: servers that have failed this very request, chosen only where there is no other."""
+        there = [replica for replica in self._replicas if replica.there] or self._replicas
+        usable = [replica for replica in there if replica not in failed] or there
         least = min(usable, key=lambda replica: replica.in_flight)
         home = self._homes.get(cluster)
         bound = home.backend.capabilities.max_concurrency if home else None
         loyalty = _LOYALTY if bound is None else 0  # one that would make it wait has no use for its memory
         if home is None or home not in usable or home.in_flight > least.in_flight + loyalty:
             home = least
-        if cluster:
+        if cluster and not failed:
             self._homes[cluster] = home
             self._homes.move_to_end(cluster)
-            if len(self._homes) > _REMEMBERED_CLUSTERS:
+            if len(self._homes) > _REMEMBERED:
                 self._homes.popitem(last=False)
         return home
 
-    def _suspect(self, replica: _Replica) -> None:
-        """Send nothing more to a server until it has answered."""
+    def _leave_alone(self, replica: _Replica, pause_s: float = 0.0) -> None:
+        """Send nothing more to a server for so long, and until it has answered."""
         replica.there = False
         if replica.watch is None or replica.watch.done():
-            replica.watch = asyncio.create_task(self._until_back(replica))
+            replica.watch = asyncio.create_task(_until_back(replica, pause_s))
 
-    async def _until_back(self, replica: _Replica) -> None:
-        pause_s = _FIRST_PAUSE_S
-        while not await self._is_alive(replica):
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
-    async def _is_alive(self, replica: _Replica) -> bool:
-        backend = replica.backend
-        alive = False
-        with contextlib.suppress(Exception):  # of a third party's backend; it is not there then
-            alive = await backend.alive() if isinstance(backend, TellsLife) else True
-        replica.there = alive
-        return alive
+async def _until_back(replica: _Replica, pause_s: float) -> None:
+    await asyncio.sleep(pause_s)
+    for pause_s in pauses():
+        if await _is_alive(replica):
+            break
+        await asyncio.sleep(pause_s)
+    replica.there = True
+
+
+async def _is_alive(replica: _Replica) -> bool:
+    backend = replica.backend
+    with contextlib.suppress(Exception):  # of a third party's backend; it is not there then
+        return await backend.alive() if isinstance(backend, TellsLife) else True
+    return False

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from omnieval.config import RetryConfig
 from omnieval.types import Failure
+
+# Between two looks at a server that is gone.
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 15.0
+
+
+def pauses() -> Iterator[float]:
+    """Seconds between one look at a server that is gone and the next, doubling up to a bound."""
+    pause_s = FIRST_PAUSE_S
+    while True:
+        yield pause_s
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
 
 def wait_seconds(policy: RetryConfig, attempt: int, failure: Failure) -> float | None:

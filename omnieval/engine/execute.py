@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from omnieval.backends.base import NamesMedia, Need
+from omnieval.backends.base import Need, TellsNamedMedia
 from omnieval.benchmarks.base import Benchmark, Dataset, select
 from omnieval.benchmarks.option_order import arrange
 from omnieval.benchmarks.registry import BENCHMARKS
@@ -92,7 +92,7 @@ def execute(
                     notify(
                         "ended early: the lines of the gate are decided; --set stop_when=null asks the rest"
                     )
-                if isinstance(backend, NamesMedia):
+                if isinstance(backend, TellsNamedMedia):
                     writer.add_event("media_by_name", **backend.media_by_name())
                 writer.add_event("stopped", reason=end.reason)
         return Execution(Run.load(writer.directory), end)

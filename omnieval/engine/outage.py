@@ -7,10 +7,9 @@ import contextlib
 import time
 from collections.abc import Callable
 
-from omnieval.backends.base import OF_THE_SERVER, TellsLife
+from omnieval.backends.base import TellsLife, may_be_gone
+from omnieval.backends.retry import pauses
 from omnieval.types import Backend, Failure
-
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 15.0
 
 
 class Outage:
@@ -38,7 +37,7 @@ class Outage:
         server stayed away.
         """
         backend = self._backend
-        if not self._wait_s or failure.kind not in OF_THE_SERVER or not isinstance(backend, TellsLife):
+        if not self._wait_s or not may_be_gone(failure) or not isinstance(backend, TellsLife):
             return False
         before = self._returns
         async with self._one_at_a_time:
@@ -49,16 +48,15 @@ class Outage:
             return await self._until_back(backend)
 
     async def _until_back(self, backend: TellsLife) -> bool:
-        began, pause_s = time.monotonic(), _FIRST_PAUSE_S
+        began, pause = time.monotonic(), pauses()
         self._told("gone", 0.0)
         while (gone_s := time.monotonic() - began) < self._wait_s and not self._stop.is_set():
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(pause_s, self._wait_s - gone_s)):
+                async with asyncio.timeout(min(next(pause), self._wait_s - gone_s)):
                     await self._stop.wait()
             if not self._stop.is_set() and await backend.alive():
                 self._returns += 1
                 self._told("back", time.monotonic() - began)
                 return True
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
         self.given_up = not self._stop.is_set()
         return False

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from time import monotonic
 from typing import Literal
 
+from omnieval.backends.base import OF_THIS_MACHINE
 from omnieval.backends.retry import wait_seconds
 from omnieval.config import RetryConfig
 from omnieval.engine.arrivals import Arrivals
@@ -24,8 +25,8 @@ from omnieval.types import Backend, Failure, Request, Response, Sample, Score
 # was answered at all, a server that fails or stalls each time is taken for one of them.
 _STOPPING_KINDS = frozenset({"configuration", "connection"})
 _STOPPING_AT_FIRST = _STOPPING_KINDS | {"server", "timeout", "busy", "protocol", "no_audio"}
-# Failures met before a request was sent; they say nothing of the server.
-_LOCAL_KINDS = frozenset({"data", "media_missing", "media"})
+# A server that was away for less has not begun anew.
+_AWAY_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -222,7 +223,7 @@ class Runner:
             return Response(request.sample_id, error=failure)
 
     def _watch_for_refusal(self, failure: Failure | None) -> None:
-        if failure is not None and failure.kind in _LOCAL_KINDS:
+        if failure is not None and failure.kind in OF_THIS_MACHINE:
             return
         stopping_kinds = _STOPPING_KINDS if self._progress.answered else _STOPPING_AT_FIRST
         if failure is None or failure.kind not in stopping_kinds:
@@ -242,7 +243,7 @@ class Runner:
         self._writer.add_event(f"server_{what}", seconds=round(seconds, 1))
         self._progress.server_gone = what == "gone"
         self._listener(self._progress)
-        if what == "back":
+        if what == "back" and seconds >= _AWAY_S:
             self._places.server_is_back()
 
     def _note_limit(self, knee: Knee) -> None:

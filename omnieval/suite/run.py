@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from omnieval.backends.base import OF_THE_SERVER
+from omnieval.backends.base import may_be_gone
 from omnieval.engine.execute import Execution, Notify
 from omnieval.engine.progress import Listener
 from omnieval.errors import BackendError, OmnievalError, ScoringError, StorageError
@@ -160,7 +160,7 @@ def _after(execution: Execution) -> tuple[Ending, str | None]:
     end = execution.end
     if end.reason == "interrupted":
         return "interrupted", None
-    if end.failure is not None and end.failure.kind in OF_THE_SERVER:
+    if end.failure is not None and may_be_gone(end.failure):
         hint = f" ({end.failure.hint})" if end.failure.hint else ""
         return "stopped", f"{end.failure.message}{hint}"
     return "finished", None

@@ -179,6 +179,23 @@ def test_a_small_run_is_its_own_check_and_a_resumed_one_may_skip_it(cache_dir: P
         api.resume(tmp_path / "run", preflight="never")
 
 
+def test_of_several_servers_each_is_asked_and_the_worst_is_said_with_its_name(cache_dir: Path) -> None:
+    well, mistaken = Deployment(), Deployment(most_parts=4, shows_tokens=False)
+    with FaultServer(well.chat) as first, FaultServer(mistaken.chat) as second:
+        first.tokenize, second.tokenize = well.tokenize, mistaken.tokenize
+        found = api.check(
+            "daily-omni", sample=True, base_url=first.base_url, replicas=[second.base_url],
+            cache_dir=str(cache_dir),
+        )  # fmt: skip
+    by_check = {finding.check: finding for finding in found}
+    assert len(by_check) == len(found)
+    assert by_check["answers"].verdict == "pass" and "http" not in by_check["answers"].found
+    order, largest = by_check["order of the parts"], by_check["largest request"]
+    assert (order.verdict, largest.verdict) == ("unknown", "fail")
+    assert order.found.startswith(second.base_url) and largest.found.startswith(second.base_url)
+    assert "--limit-mm-per-prompt" in (largest.fix or "") and largest.fatal
+
+
 def test_the_command_says_it_in_a_table_and_in_json_and_ends_with_4(cache_dir: Path) -> None:
     deployment = Deployment(moves_media=True)
     with FaultServer(deployment.chat) as server:

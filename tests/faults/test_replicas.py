@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from omnieval.errors import BackendError, ConfigError
 from omnieval.types import Capabilities, Failure, Generation, Request, Response, ServerFacts
 from tests.command import lines, omnieval
 from tests.conftest import answer_by_prompt
-from tests.faults.server import Exchange, FaultServer
+from tests.faults.server import Behaviour, Exchange, FaultServer, chunk
+from tests.faults.test_matrix import TIMES, page, question_set, refusal, streaming
 
 
 class Server:
@@ -94,7 +96,7 @@ def test_a_video_stays_with_its_server_until_that_one_is_much_busier() -> None:
 
 
 def test_a_server_that_is_gone_gets_nothing_until_it_answers_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("omnieval.backends.replicas._FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr("omnieval.backends.retry.FIRST_PAUSE_S", 0.01)
 
     async def play() -> tuple[int, int, int]:
         good, bad = Server(), Server()
@@ -153,3 +155,70 @@ def test_a_run_over_two_servers_outlives_one_of_them_and_tells_who_answered(
     assert sum(map(len, answered.values())) == 23
     assert len(answered[dying.base_url]) <= 3
     assert "By server" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        refusal(404, "The model `fake` does not exist."),
+        refusal(500, "Cannot load local files without --allowed-local-media-path."),
+        refusal(400, "weird"),
+        refusal(429, "slow down"),
+        refusal(503, "no server is available"),
+        page(200),
+        streaming(chunk("B")),
+    ],
+)
+def test_a_server_that_refuses_at_once_what_others_answer_does_not_swallow_the_run(
+    bad: Behaviour, tmp_path: Path
+) -> None:
+    async def one_token_only(exchange: Exchange) -> None:
+        await (exchange.answer("A") if exchange.body["max_tokens"] == 1 else bad(exchange))
+
+    async def well(exchange: Exchange) -> None:
+        await asyncio.sleep(0.01)
+        await exchange.answer("A")
+
+    with FaultServer(well) as first, FaultServer(one_token_only) as second, FaultServer(well) as third:
+        done = api.run(
+            "mcq", data=str(question_set(tmp_path / "data", ["?"] * 60)), base_url=first.base_url,
+            replicas=[second.base_url, third.base_url], out=tmp_path / "run", preflight="never",
+            timeouts=TIMES, retry={"first_wait_s": 0.01},
+        )  # fmt: skip
+        failed_by = Counter(r.server for r in done.responses() if not r.answered)
+    last = done.last_responses()
+    assert len(last) == 60 and all(response.answered for response in last.values())
+    assert set(failed_by) == {second.base_url} and failed_by[second.base_url] < 20
+    assert all(response.attempt <= 3 for response in done.responses())
+
+
+def test_what_two_servers_refuse_is_refused(tmp_path: Path) -> None:
+    async def undecodable(exchange: Exchange) -> None:
+        text = exchange.body["messages"][-1]["content"][-1]["text"]
+        found = re.search(r"\[\[(.+)\]\]", text)
+        if found and found[1] == "broken":
+            await exchange.json(400, {"error": {"message": "Failed to load image"}})
+        else:
+            await exchange.answer("A")
+
+    with FaultServer(undecodable) as first, FaultServer(undecodable) as second:
+        done = api.run(
+            "mcq", data=str(question_set(tmp_path / "data", ["?", "broken", "?"])), base_url=first.base_url,
+            replicas=[second.base_url], out=tmp_path / "run", preflight="never",
+        )  # fmt: skip
+        urls = {first.base_url, second.base_url}
+    tries = [response for response in done.responses() if response.sample_id == "q1"]
+    assert {response.server for response in tries} == urls and len(tries) == 2
+    assert [response.error and response.error.retryable for response in tries] == [True, False]
+    assert sum(response.answered for response in done.last_responses().values()) == 2
+
+
+def test_servers_that_all_refuse_end_the_run(tmp_path: Path) -> None:
+    no_model = refusal(404, "The model `fake` does not exist.")
+    with FaultServer(no_model) as first, FaultServer(no_model) as second:
+        done = api.run(
+            "mcq", data=str(question_set(tmp_path / "data", ["?"] * 60)), base_url=first.base_url,
+            replicas=[second.base_url], out=tmp_path / "run", preflight="never",
+        )  # fmt: skip
+    assert [event["reason"] for event in done.events() if event["event"] == "stopped"] == ["refused"]
+    assert len(done.last_responses()) < 30

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from omnieval.backends import retry
 from omnieval.config import RetryConfig
-from omnieval.engine import outage
 from omnieval.engine.prepare import Preparer
 from omnieval.engine.progress import Progress
 from omnieval.engine.runner import RunEnd, Runner
@@ -48,7 +48,9 @@ class Mortal:
         self.calls += 1
         await asyncio.sleep(0)
         if not self.there:
-            return Response(request.sample_id, error=Failure(self._kind, "it is gone", retryable=True))
+            status = 503 if self._kind == "busy" else None  # what a proxy says of it
+            failure = Failure(self._kind, "it is gone", retryable=True, status=status)
+            return Response(request.sample_id, error=failure)
         self.answers += 1
         return Response(request.sample_id, text="A")
 
@@ -87,11 +89,11 @@ def run(
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outage, "_FIRST_PAUSE_S", 0.005)
-    monkeypatch.setattr(outage, "_LONGEST_PAUSE_S", 0.01)
+    monkeypatch.setattr(retry, "FIRST_PAUSE_S", 0.005)
+    monkeypatch.setattr(retry, "LONGEST_PAUSE_S", 0.01)
 
 
-@pytest.mark.parametrize("kind", ["connection", "server", "timeout"])
+@pytest.mark.parametrize("kind", ["connection", "server", "timeout", "busy"])
 def test_a_server_that_comes_back_is_used_again_and_nothing_is_lost(tmp_path: Path, kind: str) -> None:
     backend = Mortal(dies_after=5, back_after=6, kind=kind)
     shown: list[str] = []
