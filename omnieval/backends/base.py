@@ -37,7 +37,8 @@ class TellsNamedMedia(Protocol):
     """A backend that knows how its media travelled."""
 
     def media_by_name(self) -> dict[str, int]:
-        """Parts so far that were `named` alone, `carried`, and `missed` by the server, so carried again."""
+        """Parts so far that were `named` alone, `carried`, and `missed`: carried in the place of a request by
+        names of which the server no longer had all."""
 
 
 @runtime_checkable

@@ -21,8 +21,8 @@ _MOST_NAMES = 20_000
 class MediaNames:
     """What one server holds. No part has a name until its kind is proven with `use`.
 
-    named, carried, missed: parts that went by name alone, with their content, and again because the server no
-    longer had them.
+    named, carried, missed: parts that went by name alone, with their content, and with their content in the
+    place of a request by names of which the server no longer had all.
     """
 
     def __init__(self) -> None:
@@ -52,11 +52,14 @@ class MediaNames:
         while len(self._held) > _MOST_NAMES:
             self._held.popitem(last=False)
 
-    def forget(self, names: frozenset[str]) -> None:
-        """The server refused a request with these names: they are sent with their content again."""
-        self.missed += len(names)
-        for name in names:
-            self._held.pop(name, None)
+    def keep_again(self, request: Request, held: frozenset[str]) -> None:
+        """The server refused a request with the names of `held`, and answered it without them."""
+        self.missed += sum(name in held for name in self._names(request))
+        self.keep(request, frozenset())
+
+    def forget(self) -> None:
+        """The server failed: nothing is known of what it holds when it is back."""
+        self._held.clear()
 
     def _names(self, request: Request) -> Iterator[str]:
         """The name of each part of known content and of a proven kind, in order."""

@@ -73,11 +73,14 @@ class OpenAIChat:
         held = self._names.held(request)
         response = await self._try(request, held)
         if held and may_miss(response.error):
-            self._names.forget(held)
-            held = frozenset()
-            response = await self._try(request, held)
+            again = await self._try(request, frozenset())
+            if again.answered:
+                self._names.keep_again(request, held)
+            return again
         if held is not None and response.answered:
             self._names.keep(request, held)
+        elif response.error is not None and response.error.kind in ("connection", "server"):
+            self._names.forget()
         return response
 
     async def _try(self, request: Request, held: frozenset[str] | None) -> Response:

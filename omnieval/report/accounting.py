@@ -129,6 +129,18 @@ def sentence(message: str, hint: str | None) -> str:
     return f"{message} ({hint})" if hint else message
 
 
+def _of_models(run: Run, responses: Iterable[Response]) -> list[str]:
+    """Which models the answers are of, where they do not all say the one that was asked."""
+    names = Counter(r.model for r in responses if r.answered and r.model is not None)
+    asked = run.info["server"].get("model")
+    if len(names) < 2 and asked in (None, *names):
+        return []
+    said = ", ".join(
+        f"{name} ({counted(count, 'answer', 'answers')})" for name, count in names.most_common(5)
+    )
+    return [f"the answers name other models than {asked}: {said}"] if names else []
+
+
 def notes(run: Run, responses: Mapping[str, Response], scores: Sequence[Score]) -> tuple[str, ...]:
     """What a reader must know of the data, the media and the answers, one sentence each."""
     strangers = len(set(responses) - {score.sample_id for score in scores})
@@ -141,7 +153,7 @@ def notes(run: Run, responses: Mapping[str, Response], scores: Sequence[Score]) 
     for response in responses.values():
         for note in response.notes:
             mended[note].add(response.sample_id)
-    lines += story.lines()
+    lines += [*story.lines(), *_of_models(run, responses.values())]
     for note, samples in mended.items():
         lines.append(f"{note} ({counted(len(samples), 'sample', 'samples')}, for example {min(samples)})")
     return tuple(lines)

@@ -65,7 +65,9 @@ def _of_names(counts: Mapping[str, int]) -> list[str]:
     if not counts.get("named"):
         return []
     parts = counts["named"] + counts["carried"]
-    again = f"; {counts['missed']} were sent again, since it no longer had them" if counts["missed"] else ""
+    again = (
+        f"; {counts['missed']} in the place of names, of which it had lost some" if counts["missed"] else ""
+    )
     return [f"{counts['named']} of {parts} media went by name, since the server had them already{again}"]
 
 

@@ -101,7 +101,53 @@ def test_what_the_server_has_lost_is_sent_again_and_costs_no_try(
     assert keeper.misses > 2 and by_name(done)["missed"] > 0
     assert all(response.answered and response.attempt == 1 for response in done.last_responses().values())
     assert len(list(done.responses())) == len(done.last_responses())
-    assert any("sent again" in note for note in api.load_report(done).notes)
+    assert any("in the place of names" in note for note in api.load_report(done).notes)
+
+
+def test_a_refusal_that_is_none_of_names_loses_no_name(cache_dir: Path, tmp_path: Path) -> None:
+    keeper, refused = Keeper(), 0
+
+    async def refuses_some(exchange: Exchange) -> None:
+        nonlocal refused
+        parts = exchange.body["messages"][-1]["content"]
+        if exchange.body["max_tokens"] == 128 and len(keeper.held) > 6 and refused < 2:
+            refused += 1
+            await exchange.json(400, {"error": {"message": "blocked by moderation"}})
+        elif any(part["type"] != "text" for part in parts):
+            await keeper.chat(exchange)
+        else:
+            await exchange.stream(chunk("A", usage={"prompt_tokens": 5}), chunk("", finish="stop"), DONE)
+
+    with FaultServer(refuses_some) as server:
+        done = api.run(
+            "daily-omni", sample=True, base_url=server.base_url, cache_dir=str(cache_dir),
+            out=tmp_path / "run", preflight="always", concurrency=1,
+        )  # fmt: skip
+    assert sum(not response.answered for response in done.last_responses().values()) == 1
+    assert by_name(done)["missed"] == 0 and by_name(done)["named"] > 0
+    assert keeper.misses == 2
+
+
+def test_a_server_that_failed_is_sent_media_again_before_it_must_ask(cache_dir: Path, tmp_path: Path) -> None:
+    keeper, crashes = Keeper(), 0
+
+    async def crashes_once(exchange: Exchange) -> None:
+        nonlocal crashes
+        named = any(part[part["type"]] is None for part in exchange.body["messages"][-1]["content"])
+        if exchange.body["max_tokens"] == 128 and named and not crashes:
+            crashes += 1
+            keeper.held.clear()
+            await exchange.json(500, {"error": {"message": "KeyError"}})
+        else:
+            await keeper.chat(exchange)
+
+    with FaultServer(crashes_once) as server:
+        done = api.run(
+            "daily-omni", sample=True, base_url=server.base_url, cache_dir=str(cache_dir),
+            out=tmp_path / "run", preflight="always", concurrency=1, retry={"first_wait_s": 0.01},
+        )  # fmt: skip
+    assert crashes == 1 and keeper.misses == 2
+    assert all(response.answered for response in done.last_responses().values())
 
 
 @pytest.mark.parametrize(

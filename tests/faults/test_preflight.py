@@ -196,6 +196,22 @@ def test_of_several_servers_each_is_asked_and_the_worst_is_said_with_its_name(ca
     assert "--limit-mm-per-prompt" in (largest.fix or "") and largest.fatal
 
 
+def test_answers_of_another_model_are_named_before_and_after_a_run(cache_dir: Path, tmp_path: Path) -> None:
+    async def other(exchange: Exchange) -> None:
+        await exchange.stream(
+            *(piece.replace(b'"fake"', b'"tiny"') for piece in (chunk("A"), chunk("", finish="stop"), DONE))
+        )
+
+    with FaultServer(other) as server:
+        done = api.run(
+            "daily-omni", sample=True, base_url=server.base_url, model="fake", cache_dir=str(cache_dir),
+            out=tmp_path / "run", preflight="always",
+        )  # fmt: skip
+    notes = api.load_report(done).notes
+    assert any(note.startswith("preflight: model: the answer is of 'tiny'") for note in notes)
+    assert "the answers name other models than fake: tiny (23 answers)" in notes
+
+
 def test_the_command_says_it_in_a_table_and_in_json_and_ends_with_4(cache_dir: Path) -> None:
     deployment = Deployment(moves_media=True)
     with FaultServer(deployment.chat) as server:

@@ -80,7 +80,11 @@ class Probes:
         if response.error is not None:
             return [_failed("answers", response.error)]
         self._plain_tokens = response.usage.prompt_tokens if response.usage else None
-        return [Finding("answers", "pass", f"a line of text in {_seconds(response)}")]
+        found = [Finding("answers", "pass", f"a line of text in {_seconds(response)}")]
+        if response.model in (None, self._facts.model):
+            return found
+        said = f"the answer is of {response.model!r}, though {self._facts.model!r} was asked"
+        return [*found, Finding("model", "fail", said, "does the server, or a router before it, map names?")]
 
     async def media(self) -> list[Finding]:
         """One tiny picture and one tiny sound, as far as the run sends such, each by itself."""
