@@ -12,6 +12,8 @@ from omnieval.backends import faults
 from omnieval.backends.base import BackendContext
 from omnieval.backends.body import Body, encoded
 from omnieval.backends.failed import FailedTry
+from omnieval.backends.short_answers import beginning, fetch, refuse_nested
+from omnieval.backends.transport_faults import broken, timeout_failure
 from omnieval.config import RunConfig, most_in_flight, suggest
 from omnieval.errors import BackendError, ConfigError
 from omnieval.types import Failure, JsonDict, MediaPart, MediaUrl, Request, ServerFacts
@@ -25,8 +27,6 @@ _ALIVE_S = 10.0
 _MOST_BYTES = 512 * 2**20
 # Reading and encoding media for more requests at once would only fill memory.
 _ENCODED_AT_ONCE = 2
-
-_UP = "is the server up, and the address right?"
 
 UNFRAMED = (
     "the server does not mark the end of its answers, so that a cut one cannot be told from a whole one"
@@ -68,6 +68,7 @@ class ModelServer:
             limits=httpx.Limits(max_connections=limit, max_keepalive_connections=limit),
             headers={"Authorization": f"Bearer {self._secret}"} if self._secret else {},
             verify=httpx.create_ssl_context(),  # SSL_CERT_FILE counts for this machine too
+            event_hooks={"response": [refuse_nested]},
             trust_env=not is_local(self._base_url),  # a proxy of the environment cannot reach this machine
         )
 
@@ -135,7 +136,7 @@ class ModelServer:
             yield response
         except httpx.HTTPError as error:
             if not finished():
-                raise FailedTry(_broken(error, began=response is not None)) from error
+                raise FailedTry(broken(error, began=response is not None)) from error
         finally:
             if response is not None:
                 await response.aclose()
@@ -181,8 +182,10 @@ class ModelServer:
         url = f"{self._base_url.removesuffix('/v1')}/{path}"
         headers = {"Content-Type": "application/json", "Content-Length": str(body.length)}
         try:
-            response = await self._client.post(url, content=body.stream(), headers=headers, timeout=_CHECK_S)
-            found = response.json() if response.status_code == 200 else None
+            status, content = await fetch(
+                self._client, "POST", url, _CHECK_S, content=body.stream(), headers=headers
+            )
+            found = faults.decoded(content.decode("utf-8-sig")) if status == 200 else None
         except (httpx.HTTPError, ValueError):
             return None
         return found if isinstance(found, dict) else None
@@ -193,10 +196,10 @@ class ModelServer:
 
         url = f"{self._base_url.removesuffix('/v1')}/health"
         try:
-            response = await self._client.get(url, timeout=_ALIVE_S)
+            status, _ = await fetch(self._client, "GET", url, _ALIVE_S)
         except httpx.HTTPError:
             return False
-        return response.status_code < 500
+        return status < 500
 
     def safe(self, failure: Failure) -> Failure:
         """The failure without the key, which a server may repeat in anything that it sends."""
@@ -216,7 +219,7 @@ class ModelServer:
         return FailedTry(faults.classify(None, faults.message_in(error), secret=self._secret))
 
     async def _refusal(self, response: httpx.Response) -> Failure:
-        body = await self.whole(response)
+        body = await self.first(beginning(response))
         retry_after = response.headers.get("retry-after")
         message = faults.message_of(body)
         return faults.classify(response.status_code, message, retry_after=retry_after, secret=self._secret)
@@ -226,20 +229,20 @@ class ModelServer:
 
         url = f"{self._base_url}/models"
         try:
-            response = await self._client.get(url, timeout=_CHECK_S)
+            status, content = await fetch(self._client, "GET", url, _CHECK_S)
         except httpx.HTTPError as error:
-            failure = _broken(error, began=False)
+            failure = broken(error, began=False)
             raise BackendError(f"{url}: {failure.message}; {failure.hint}") from error
-        if response.status_code != 200:
-            message = faults.message_of(response.content)
-            failure = faults.classify(response.status_code, message, secret=self._secret)
+        said = faults.message_of(content)
+        if status != 200:
+            failure = faults.classify(status, said, secret=self._secret)
             hint = failure.hint or "check --base-url"
             raise BackendError(f"{url}: {failure.message} ({hint})")
         try:
-            entries = response.json()["data"]
+            entries = faults.decoded(content.decode("utf-8-sig"))["data"]
             return [dict(entry) for entry in entries]
         except (ValueError, KeyError, TypeError) as error:
-            found = faults.shorten(faults.message_of(response.content))
+            found = faults.shorten(faults.redact(said, self._secret))
             raise BackendError(
                 f"{url}: expected a list of models, found {found}; is this an OpenAI-compatible server?"
             ) from error
@@ -248,10 +251,10 @@ class ModelServer:
         import httpx
 
         try:
-            response = await self._client.get(
-                self._base_url.removesuffix("/v1") + "/version", timeout=_CHECK_S
+            status, content = await fetch(
+                self._client, "GET", self._base_url.removesuffix("/v1") + "/version", _CHECK_S
             )
-            version = response.json().get("version") if response.status_code == 200 else None
+            version = faults.decoded(content.decode("utf-8-sig")).get("version") if status == 200 else None
         except (httpx.HTTPError, ValueError, AttributeError):
             return None
         return str(version) if version is not None else None
@@ -273,39 +276,9 @@ def is_framed(response: httpx.Response) -> bool:
     return bool({"content-length", "transfer-encoding"} & set(response.headers))
 
 
-def timeout_failure(what: str, limit_s: float, key: str) -> Failure:
-    """No answer within a limit. what: which time it was, for the reader. key: of the configuration."""
-    message = f"no answer in time: more than {limit_s:g} s {what}"
-    return Failure(
-        "timeout", message, retryable=True, hint=f"raise timeouts.{key} if the server is only slow"
-    )
-
-
 async def _within(step: Any, limit_s: float, failure: Failure) -> Any:
     try:
         async with asyncio.timeout(limit_s):
             return await step
     except TimeoutError:
         raise FailedTry(failure) from None
-
-
-def _broken(error: httpx.HTTPError, *, began: bool) -> Failure:
-    """A transport error: nothing answers, what answers is no such server, or the answer broke off."""
-    import httpx
-
-    reason = str(error) or type(error).__name__
-    tls = faults.tls_trouble(error)
-    if tls is not None:
-        return tls
-    if isinstance(error, httpx.DecodingError):
-        hint = "a proxy on the way damages answers; look at its compression"
-        return Failure("protocol", f"the answer cannot be decompressed: {reason}", retryable=True, hint=hint)
-    if isinstance(error, httpx.ConnectTimeout):
-        return Failure("timeout", "no connection in time", retryable=True, hint=_UP)
-    if began:
-        hint = "the server died or a proxy cut the connection; look at their logs"
-        return Failure("server", f"the answer broke off: {reason}", retryable=True, hint=hint)
-    if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in reason:
-        hint = "no HTTP server answers there; check --base-url, its port, and http:// against https://"
-        return Failure("protocol", f"the answer is not HTTP: {reason}", hint=hint)
-    return Failure("connection", f"no connection: {reason}", retryable=True, hint=_UP)

@@ -20,9 +20,10 @@ from omnieval.backends.chat_answer import ChatAnswer
 from omnieval.backends.chat_body import chat_body, chat_messages
 from omnieval.backends.failed import FailedTry
 from omnieval.backends.media_names import MediaNames, may_miss
-from omnieval.backends.model_server import ModelServer, is_framed, timeout_failure
+from omnieval.backends.model_server import ModelServer, is_framed
 from omnieval.backends.spoken import Spoken
 from omnieval.backends.sse import EventTooLargeError, event_data
+from omnieval.backends.transport_faults import timeout_failure
 from omnieval.config import RunConfig
 from omnieval.types import (
     Capabilities,

@@ -16,11 +16,12 @@ from omnieval.backends import faults
 from omnieval.backends.base import BackendContext
 from omnieval.backends.body import Body
 from omnieval.backends.failed import FailedTry
-from omnieval.backends.model_server import UNFRAMED, ModelServer, is_framed, timeout_failure
+from omnieval.backends.model_server import UNFRAMED, ModelServer, is_framed
 from omnieval.backends.speech_answer import SpeechAnswer, text_failure
 from omnieval.backends.speech_fields import speech_fields
 from omnieval.backends.spoken import Spoken
 from omnieval.backends.sse import EventTooLargeError, event_data
+from omnieval.backends.transport_faults import timeout_failure
 from omnieval.config import RunConfig
 from omnieval.errors import BackendError
 from omnieval.types import (

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 from omnieval.backends import faults
 from omnieval.backends.base import BackendContext
 from omnieval.backends.failed import FailedTry
-from omnieval.backends.model_server import ModelServer, timeout_failure
+from omnieval.backends.model_server import ModelServer
 from omnieval.backends.realtime_answer import DuplexAnswer
 from omnieval.backends.realtime_pace import PIECE_BYTES, PIECE_MS, RATE_HZ, Pacer
+from omnieval.backends.transport_faults import timeout_failure
 from omnieval.config import RunConfig
 from omnieval.errors import ConfigError
 from omnieval.types import Capabilities, Failure, JsonDict, Request, Response, ServerFacts, TextPart

@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass, replace
 from time import monotonic
 from typing import Literal
 
-from omnieval.backends.base import OF_THIS_MACHINE
 from omnieval.backends.retry import wait_seconds
 from omnieval.config import RetryConfig
 from omnieval.engine.arrivals import Arrivals
+from omnieval.engine.breaker import Breaker
 from omnieval.engine.knee import Knee
 from omnieval.engine.outage import Outage
 from omnieval.engine.places import Places
@@ -21,10 +21,6 @@ from omnieval.engine.progress import Listener, Progress
 from omnieval.runlog import RunWriter
 from omnieval.types import Backend, Failure, Request, Response, Sample, Score
 
-# Failures that every sample would meet alike; so many of them in a row end the run. As long as nothing
-# was answered at all, a server that fails or stalls each time is taken for one of them.
-_STOPPING_KINDS = frozenset({"configuration", "connection"})
-_STOPPING_AT_FIRST = _STOPPING_KINDS | {"server", "timeout", "busy", "protocol", "no_audio"}
 # A server that was away for less has not begun anew.
 _AWAY_S = 5.0
 
@@ -72,7 +68,7 @@ class Runner:
         self._grace_s = grace_s
         self._stop = asyncio.Event()
         self._refused: Failure | None = None
-        self._failed_in_row = 0
+        self._breaker = Breaker(retry.stop_after)
         self._progress = Progress(total=0)
         self._outage = Outage(
             backend, wait_s=retry.wait_for_server_s, stop=self._stop, told=self._note_outage
@@ -170,7 +166,9 @@ class Runner:
             score = self._score(prepared.sample, response)
             self._progress.count(score)
             self._listener(self._progress)
-            self._watch_for_refusal(response.error or _no_answer(score))
+            failure = response.error or _no_answer(score)
+            if self._breaker.trips(failure, any_answered=self._progress.answered > 0):
+                self._refuse(failure)
 
     async def _answer(self, prepared: Prepared) -> Response | None:
         """The sample's last try, recorded; None when the run was stopped before it could be one."""
@@ -222,18 +220,7 @@ class Runner:
             )
             return Response(request.sample_id, error=failure)
 
-    def _watch_for_refusal(self, failure: Failure | None) -> None:
-        if failure is not None and failure.kind in OF_THIS_MACHINE:
-            return
-        stopping_kinds = _STOPPING_KINDS if self._progress.answered else _STOPPING_AT_FIRST
-        if failure is None or failure.kind not in stopping_kinds:
-            self._failed_in_row = 0
-            return
-        self._failed_in_row += 1
-        if self._retry.stop_after and self._failed_in_row >= self._retry.stop_after:
-            self._refuse(failure)
-
-    def _refuse(self, failure: Failure) -> None:
+    def _refuse(self, failure: Failure | None) -> None:
         """End the run: what failed would fail every sample."""
         if self._refused is None:
             self._refused = failure

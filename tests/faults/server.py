@@ -100,6 +100,7 @@ class FaultServer:
         self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
         self.open_connections = 0
+        self.beside: Behaviour | None = None  # what everything does that is asked no question
         self.tokenize: Behaviour | None = None  # what /tokenize does; None answers 404 there
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="fault-server", daemon=True)
@@ -182,6 +183,8 @@ class FaultServer:
                 played.cancel()
             if played.done() and not played.cancelled():
                 played.result()
+        elif self.beside is not None:
+            await self.beside(exchange)
         elif exchange.path == "/tokenize" and self.tokenize is not None:
             await self.tokenize(exchange)
         elif exchange.path == "/v1/models":

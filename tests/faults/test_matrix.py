@@ -140,6 +140,11 @@ FAULTS: dict[str, Fault] = {
     "too long a length": Fault(declared(99_999, chunk("B")), "server", True, "broke off", "B"),
     "too short a length": Fault(
         declared(len(chunk("B")), chunk("B"), WHOLE), "server", True, "without a finish reason", "B"),
+    "gzip in gzip": Fault(
+        declared(
+            len(gzip.compress(gzip.compress(WHOLE))), gzip.compress(gzip.compress(WHOLE)),
+            **{"Content-Encoding": "gzip, gzip"}),
+        "protocol", True, "more than once"),
     "an error by another name": Fault(
         streaming(chunk("B"), b'event: error\ndata: {"object": "error", "message": "KV cache exhausted"}\n\n', DONE),
         "server", True, "KV cache exhausted", "B"),

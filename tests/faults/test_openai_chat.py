@@ -476,6 +476,47 @@ def test_check_takes_the_only_model_and_asks_to_choose_among_several(server: Fau
         check(server.base_url, model="fakee")
 
 
+@pytest.mark.parametrize("first", [b"", b"HTTP/1.1 200 OK\r\n\r\n"])
+def test_a_drip_of_what_a_server_says_of_itself_has_an_end(
+    first: bytes, server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("omnieval.backends.model_server._CHECK_S", 0.3)
+    monkeypatch.setattr("omnieval.backends.model_server._ALIVE_S", 0.3)
+
+    async def drip(exchange: Exchange) -> None:
+        await exchange.raw(first)
+        for _ in range(1000):
+            await exchange.raw(b"H")
+            await asyncio.sleep(0.05)
+
+    server.beside = drip
+    with pytest.raises(BackendError, match=r"no whole answer in 0\.3 s"):
+        check(server.base_url)
+
+    async def alive() -> bool:
+        chat = backend(server.base_url)
+        try:
+            return await chat.alive()
+        finally:
+            await chat.close()
+
+    assert not asyncio.run(alive())
+
+
+def test_a_refusal_is_not_read_to_an_end_that_never_comes(
+    server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("omnieval.backends.short_answers.MOST_BYTES", 1000)
+
+    async def endless(exchange: Exchange) -> None:
+        await exchange.head(500, {})
+        while True:
+            await exchange.raw(b"CUDA error " * 1000)
+
+    found = failure(ask(server, endless))
+    assert found.kind == "server" and "CUDA error" in found.message
+
+
 def test_check_names_a_wrong_address(server: FaultServer) -> None:
     with pytest.raises(BackendError, match="ends with /v1"):
         check(server.base_url.removesuffix("/v1"))

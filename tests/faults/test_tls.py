@@ -149,10 +149,18 @@ def test_a_certificate_that_nobody_vouches_for_is_named_with_what_mends_it(
         assert ask(base_url).text == "B"
 
 
-def test_http_to_a_port_that_speaks_tls_is_told_from_a_server_that_is_gone(
-    certificate: tuple[Path, Path],
-) -> None:
-    with peer(speaks_tls(certificate)) as port:
+def alert(connection: socket.socket) -> None:
+    """What a TLS server says to plain HTTP: a fatal alert, after all of the request, so that none resets."""
+    received = b""
+    while not received.endswith(b"}") and b"\r\n\r\n" not in received[-4:]:
+        received += connection.recv(1 << 16)
+    connection.sendall(bytes.fromhex("15 03 01 00 02 02 46"))
+
+
+def test_http_to_a_port_that_speaks_tls_is_told_from_a_server_that_is_gone() -> None:
+    with peer(alert) as port:
         found = failure(ask(f"http://127.0.0.1:{port}/v1"))
-    assert found.kind in ("protocol", "connection")
-    assert found.hint
+        with pytest.raises(BackendError, match="http:// against https://"):
+            check(f"http://127.0.0.1:{port}/v1")
+    assert found.kind == "protocol" and not found.retryable
+    assert "http:// against https://" in (found.hint or "")
