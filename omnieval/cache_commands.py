@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from omnieval.sizes import bytes_of, size_text
 
 if TYPE_CHECKING:
     from omnieval.media.cache import MediaCache
@@ -18,7 +19,6 @@ cache_app = typer.Typer(help="Look after the cache of prepared media.", no_args_
 CacheDir = Annotated[
     Path | None, typer.Option(help="The cache folder; else OMNIEVAL_CACHE_DIR or the user's own.")
 ]
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 @cache_app.command()
@@ -34,7 +34,7 @@ def info(cache_dir: CacheDir = None) -> None:
     from omnieval.media.cache_care import entries
 
     found = list(entries(_open(cache_dir)))
-    size = _size(sum(entry.size for entry in found))
+    size = size_text(sum(entry.size for entry in found))
     typer.echo(f"{_folder(cache_dir)}: {counted(len(found), 'entry', 'entries')}, {size}")
 
 
@@ -74,11 +74,11 @@ def prune(
     from omnieval.config import counted
     from omnieval.media import cache_care
 
-    most_bytes = _bytes(max_size)
+    most_bytes = bytes_of(max_size, "--max-size")
     result = cache_care.prune(_open(cache_dir), most_bytes=most_bytes)
     typer.echo(
-        f"removed {counted(result.removed, 'entry', 'entries')} ({_size(result.freed)}), "
-        f"kept {result.kept} ({_size(result.left)})"
+        f"removed {counted(result.removed, 'entry', 'entries')} ({size_text(result.freed)}), "
+        f"kept {result.kept} ({size_text(result.left)})"
     )
     if result.left > most_bytes:
         typer.echo("what is left was used within the last hour (media of tables: within the last day)")
@@ -95,20 +95,3 @@ def _open(cache_dir: Path | None) -> MediaCache:
     from omnieval.media.cache import MediaCache
 
     return MediaCache(_folder(cache_dir))
-
-
-def _bytes(text: str) -> int:
-    from omnieval.errors import ConfigError
-
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
-    if match is None:
-        raise ConfigError(f"--max-size {text!r}: expected a size such as 500MB or 20GB")
-    return int(float(match.group(1)) * _UNITS[match.group(2).upper()])
-
-
-def _size(count: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} TB"

@@ -59,6 +59,9 @@ def convert(
         bool, typer.Option("--probe-duration", help="daily-omni: measure the durations that no file tells.")
     ] = False,
     split: Annotated[str, typer.Option(help="daily-omni: which split, where there are several.")] = "test",
+    max_memory: Annotated[
+        str, typer.Option(help="daily-omni: how much memory reading a parquet file may take.")
+    ] = "1GB",
     to: Annotated[
         str, typer.Option(help="layout, or for daily-omni parquet: from qa.json and Videos to a release.")
     ] = "layout",
@@ -70,6 +73,7 @@ def convert(
     from omnieval.config import suggest
     from omnieval.datasets.unpack import videos_archive
     from omnieval.errors import ConfigError
+    from omnieval.sizes import bytes_of
 
     if to not in ("layout", "parquet") or (to == "parquet" and name != "daily-omni"):
         raise ConfigError(f"--to {to}: {name} is converted to layout, and daily-omni also to parquet")
@@ -82,7 +86,13 @@ def convert(
         done = datasets.unpack_daily_omni(src, dst, notify=_say)
     elif name == "daily-omni":
         done = datasets.convert_daily_omni(
-            src, dst, official_qa=official_qa, probe_duration=probe_duration, split=split, notify=_say
+            src,
+            dst,
+            official_qa=official_qa,
+            probe_duration=probe_duration,
+            split=split,
+            max_memory=bytes_of(max_memory, "--max-memory"),
+            notify=_say,
         )
     elif name == "video-mme":
         done = datasets.convert_video_mme(src, dst, notify=_say)

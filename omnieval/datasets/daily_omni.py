@@ -33,6 +33,7 @@ _QA = "qa.json"
 _MEDIA = {"video": "video.mp4", "audio": "audio.wav"}
 _TEXTS = {*COLUMNS, *METADATA} - set(_MEDIA)
 _DURATIONS_S = (30, 60)
+MAX_MEMORY = 10**9
 
 Notify = Callable[[str], None]
 
@@ -97,13 +98,16 @@ def convert_daily_omni(
     official_qa: Path | None = None,
     probe_duration: bool = False,
     split: str = "test",
+    max_memory: int = MAX_MEMORY,
     notify: Notify = lambda _: None,
 ) -> Converted:
     """Write `qa.json` and `Videos/{id}/{id}_video.mp4`, `_audio.wav` into dst.
 
     A second call writes only what is missing or was cut; qa.json comes last, so that it stands for a whole
     conversion. official_qa: the official question file; its rows count where both have one. probe_duration:
-    measure the durations that no file tells, as the nearer of 30 and 60 s. notify: is told what goes on.
+    measure the durations that no file tells, as the nearer of 30 and 60 s. max_memory: bytes above an idle
+    process that reading a shard may take; nothing is converted when one would take more. notify: is told what
+    goes on.
     Raises DataError naming file, row group or columns, StorageError naming the file that cannot be written,
     ConfigError where official_qa would be overwritten.
     """
@@ -111,12 +115,15 @@ def convert_daily_omni(
     official = None if official_qa is None else official_rows(official_qa)
     if official_qa is not None and official_qa.resolve() == (dst / _QA).resolve():
         raise ConfigError(f"{official_qa}: would be overwritten by the conversion; put it elsewhere")
+    for path in shards:
+        with Shard(path) as shard:
+            shard.require(COLUMNS)
+            shard.require_memory(tuple(_MEDIA), max_memory)
     with Target(dst) as target:
         media = _Media(target)
         release: list[Row] = []
         for number, path in enumerate(shards, 1):
             with Shard(path) as shard, WriteBehind(target) as writer:
-                shard.require(COLUMNS)
                 columns = [name for name in shard.names() if name in _TEXTS]
                 for group in range(shard.groups):
                     table = shard.rows(group, columns)

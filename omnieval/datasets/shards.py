@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,11 +13,18 @@ from typing import Any
 
 from omnieval.benchmarks import rows
 from omnieval.benchmarks.hub import snapshot_of
+from omnieval.config import counted
+from omnieval.datasets.pages import memory_for, pages
 from omnieval.errors import ConfigError, DataError
+from omnieval.sizes import size_text
 
 # test-00000-of-00010.parquet, with or without a hash.
 _PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})(?:-[0-9a-f]+)?\.parquet")
 _BUFFER_BYTES = 2**20
+# Beside the pages of a shard: rows, and media on their way to the disk.
+_REST_BYTES = 100_000_000
+# What a row group may hold to be read with little memory, for the command that cuts larger ones.
+_GOOD_GROUP_BYTES = 100_000_000
 
 
 def complete_shards(data: Path, split: str = "test") -> list[Path]:
@@ -112,6 +120,20 @@ class Shard:
                 f"{self.path}: expected the columns {wanted}; found {names}; fetch the data set again"
             )
 
+    def require_memory(self, columns: Sequence[str], most: int) -> None:
+        """Raises DataError when the media columns cannot be read within `most` bytes of memory: however many
+        values a page holds, it is decoded as a whole."""
+        with self._damage("its page headers cannot be read"), self.path.open("rb") as file:
+            for group in range(self.groups):
+                about = self._file.metadata.row_group(group)
+                for chunk in map(about.column, range(about.num_columns)):
+                    if chunk.path_in_schema.removesuffix(".bytes") in columns:
+                        starts = (chunk.dictionary_page_offset, chunk.data_page_offset)
+                        start = min(offset for offset in starts if offset)
+                        needed = memory_for(pages(file, start, chunk.total_compressed_size)) + _REST_BYTES
+                        if needed > most:
+                            raise self._too_large(group, chunk, needed, most)
+
     def names(self) -> list[str]:
         """The names of the columns."""
         return list(self._file.schema_arrow.names)
@@ -124,7 +146,7 @@ class Shard:
 
     def blobs(self, group: int, column: str) -> Iterator[memoryview | None]:
         """The bytes of a media column, row by row, as they lie in pyarrow's memory; None where there are
-        none. Memory: about twice the largest page of the column.
+        none. Memory: see `require_memory`.
         """
         with self._damage(f"row group {group + 1} of {self.groups}, column {column}, cannot be read"):
             batches = self._file.iter_batches(
@@ -138,6 +160,21 @@ class Shard:
             (values,) = batch.column(0).flatten()
             yield memoryview(values[0].as_buffer()) if values[0].is_valid else None
 
+    def _too_large(self, group: int, chunk: Any, needed: int, most: int) -> DataError:
+        size = chunk.total_uncompressed_size
+        rows_a_group = max(1, chunk.num_values * _GOOD_GROUP_BYTES // max(1, size))
+        cut = (
+            "import sys, pyarrow.parquet as pq; "
+            f"pq.write_table(pq.read_table(sys.argv[1]), sys.argv[2], row_group_size={rows_a_group})"
+        )
+        return DataError(
+            f"{self.path}: row group {group + 1} of {self.groups} holds {size_text(size)} of "
+            f"{chunk.path_in_schema} in such large pages that reading them takes {size_text(needed)} of "
+            f"memory, more than {size_text(most)}. Allow more with --max-memory {needed / 1e9 + 0.1:.1f}GB, "
+            f"or cut the file into row groups of {counted(rows_a_group, 'row', 'rows')}, which takes memory "
+            f"for all of it: python -c {shlex.quote(cut)} {shlex.quote(str(self.path))} NEW.parquet"
+        )
+
     @contextlib.contextmanager
     def _damage(self, what: str) -> Iterator[None]:
         import pyarrow as pa
@@ -146,7 +183,7 @@ class Shard:
             yield
         except FileNotFoundError:
             raise DataError(f"{self.path}: no such file; fetch it again") from None
-        except (OSError, pa.ArrowException, UnicodeDecodeError, MemoryError) as error:
+        except (OSError, pa.ArrowException, ValueError, MemoryError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise DataError(f"{self.path}: {what}: {reason}; fetch the file again") from error
 

@@ -21,7 +21,7 @@ from typing import Any
 from omnieval.errors import DataError, StorageError
 
 JOURNAL = ".conversion.jsonl"
-_MOST_WAITING = 2
+_MOST_WAITING, _MOST_WAITING_BYTES = 2, 64_000_000
 
 
 class Target:
@@ -134,7 +134,7 @@ class WriteBehind:
     def __init__(self, target: Target) -> None:
         self._target = target
         self._thread = ThreadPoolExecutor(1)
-        self._waiting: deque[Future[Path]] = deque()
+        self._waiting: deque[tuple[Future[Path], int]] = deque()
 
     def __enter__(self) -> WriteBehind:
         return self
@@ -144,13 +144,17 @@ class WriteBehind:
     ) -> None:
         self._thread.shutdown(cancel_futures=error is not None)
         while error is None and self._waiting:
-            self._waiting.popleft().result()
+            self._waiting.popleft()[0].result()
 
     def put(self, name: str, content: bytes | memoryview, source: str) -> None:
         """As `Target.put`; waits while some are still to be written, so that memory stays small."""
-        self._waiting.append(self._thread.submit(self._target.put, name, [content], source))
-        if len(self._waiting) > _MOST_WAITING:
-            self._waiting.popleft().result()
+        self._waiting.append((self._thread.submit(self._target.put, name, [content], source), len(content)))
+        while len(self._waiting) > _MOST_WAITING or self._waiting_bytes > _MOST_WAITING_BYTES:
+            self._waiting.popleft()[0].result()
+
+    @property
+    def _waiting_bytes(self) -> int:
+        return sum(size for _, size in self._waiting)
 
 
 @contextlib.contextmanager

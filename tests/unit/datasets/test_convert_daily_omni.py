@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import random
+import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +22,7 @@ from hypothesis import strategies as st
 from omnieval import api
 from omnieval.datasets import convert_daily_omni
 from omnieval.datasets.merge import merge, qa_row, repeats
+from omnieval.datasets.pages import memory_for, pages
 from omnieval.errors import ConfigError, DataError, StorageError
 from tests.daily_omni_parquet import OPTIONS, SCHEMA, media_of, official, row, write_shards, written_qa
 
@@ -93,10 +99,26 @@ def test_a_question_file_stands_for_a_whole_conversion_only(
     convert_daily_omni(release, out)
     shutil.rmtree(release)
     write_shards(release, [[row("v1", media["v2"], "q1")], [row("v2", media["v3"], "q2")]])
-    (release / "data" / "test-00001-of-00002.parquet").write_bytes(b"cut")
+    shard, before = release / "data" / "test-00001-of-00002.parquet", files(out)
+    shard.write_bytes(b"cut")
+    with pytest.raises(DataError):
+        convert_daily_omni(release, out)
+    assert files(out) == before
+    damage_page(shard, "video.bytes", pa.Table.from_pylist([row("v2", media["v3"], "q2")], SCHEMA))
     with pytest.raises(DataError):
         convert_daily_omni(release, out)
     assert not (out / "qa.json").exists()
+
+
+def damage_page(shard: Path, column: str, table: pa.Table) -> None:
+    """Write the table with checksums, and change some bytes in the page of a column."""
+    pq.write_table(table, shard, write_page_checksum=True)
+    group = pq.ParquetFile(shard).metadata.row_group(0)
+    chunk = next(c for c in map(group.column, range(group.num_columns)) if c.path_in_schema == column)
+    at = chunk.dictionary_page_offset + 500
+    damaged = bytearray(shard.read_bytes())
+    damaged[at : at + 64] = bytes(255 - byte for byte in damaged[at : at + 64])
+    shard.write_bytes(damaged)
 
 
 def test_the_official_file_is_not_overwritten(release: Path, tmp_path: Path) -> None:
@@ -236,13 +258,7 @@ def test_a_corrupt_page_names_the_file_and_what_was_written_stays(
     release = write_shards(tmp_path / "r", [[row(v, media[v], "q")] for v in media], group=1)
     shard = release / "data" / "test-00001-of-00003.parquet"
     table = pa.Table.from_pylist([row("v2", media["v2"], "q")], SCHEMA)
-    pq.write_table(table, shard, write_page_checksum=True)
-    group = pq.ParquetFile(shard).metadata.row_group(0)
-    chunk = next(c for c in map(group.column, range(group.num_columns)) if c.path_in_schema == column)
-    at = chunk.dictionary_page_offset + 500
-    damaged = bytearray(shard.read_bytes())
-    damaged[at : at + 64] = bytes(255 - byte for byte in damaged[at : at + 64])
-    shard.write_bytes(damaged)
+    damage_page(shard, column, table)
     with pytest.raises(DataError, match=r"test-00001-of-00003.parquet: .*fetch the file again"):
         convert_daily_omni(release, tmp_path / "out")
     assert not (tmp_path / "out" / "qa.json").exists()
@@ -266,8 +282,75 @@ def test_any_damage_is_a_named_error_or_none(tmp_path: Path) -> None:
         except DataError as error:
             assert shard.name in str(error) or "no rows" in str(error)
             refused += 1
-        shutil.rmtree(tmp_path / "out")
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
     assert refused > 50
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("dictionary", [True, False])
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
+def test_memory_is_known_from_the_headers_of_pages(
+    version: str, dictionary: bool, compression: str, tmp_path: Path
+) -> None:
+    blobs = [random.Random(i // 2).randbytes(200_000) for i in range(10)]
+    table = pa.Table.from_pylist([row(f"v{i}", (blob, b"wav"), "q") for i, blob in enumerate(blobs)], SCHEMA)
+    one_page, small_pages = tmp_path / "one.parquet", tmp_path / "small.parquet"
+    how = {"use_dictionary": dictionary, "compression": compression, "data_page_version": version}
+    pq.write_table(table, one_page, **how)
+    pq.write_table(table, small_pages, row_group_size=1, write_page_checksum=True, **how)
+    # As it lies in the file, unpacked, and two values.
+    chunk = pq.ParquetFile(one_page).metadata.row_group(0).column(1)
+    sizes = chunk.total_compressed_size + chunk.total_uncompressed_size
+    assert needed(one_page) == [pytest.approx(sizes + 400_000, rel=0.01)]
+    assert needed(small_pages) == 10 * [pytest.approx(800_000, rel=0.01)]
+
+
+def needed(path: Path) -> list[int]:
+    """Memory for the video column, by row group."""
+    found = []
+    for group in range(pq.ParquetFile(path).metadata.num_row_groups):
+        chunk = pq.ParquetFile(path).metadata.row_group(group).column(1)
+        start = chunk.dictionary_page_offset or chunk.data_page_offset
+        with path.open("rb") as file:
+            found.append(memory_for(pages(file, start, chunk.total_compressed_size)))
+    return found
+
+
+def test_pages_beyond_the_memory_are_refused_before_anything_is_written(
+    release: Path, media: Media, tmp_path: Path
+) -> None:
+    large = [row("v9", (bytes(200_000), media["v1"][1]), f"q{i}") for i in range(10)]
+    shard = release / "data" / "test-00001-of-00002.parquet"
+    pq.write_table(pa.Table.from_pylist(large, SCHEMA), shard, use_dictionary=False)
+    with pytest.raises(
+        DataError, match=r"test-00001-of-00002.parquet: row group 1 of 1 holds .* of video.by"
+    ) as told:
+        convert_daily_omni(release, tmp_path / "out", max_memory=101_000_000)
+    assert not (tmp_path / "out").exists()
+    assert "more than 101 MB. Allow more with --max-memory 0.2GB, or cut the file into row groups" in str(
+        told.value
+    )
+    assert convert_daily_omni(release, tmp_path / "out", max_memory=200_000_000).rows == 13
+
+
+def test_the_command_that_the_refusal_names_cuts_the_file(tmp_path: Path) -> None:
+    blobs = [random.Random(i).randbytes(2_000_000) for i in range(100)]
+    shard = tmp_path / "it's one.parquet"
+    rows_of_it = [row(f"v{i}", (blob, b"wav"), "q") for i, blob in enumerate(blobs)]
+    pq.write_table(pa.Table.from_pylist(rows_of_it, SCHEMA), shard)
+    with pytest.raises(DataError, match="row groups of 49 rows") as told:
+        convert_daily_omni(shard, tmp_path / "out", max_memory=400_000_000)
+    command = (
+        str(told.value).partition("for all of it: python")[2].replace("NEW.parquet", str(tmp_path / "new"))
+    )
+    subprocess.run(f"{shlex.quote(sys.executable)}{command}", shell=True, check=True)  # as a user types it
+    assert pq.ParquetFile(tmp_path / "new").metadata.num_row_groups == 3
+
+
+@given(st.binary(max_size=200))
+def test_no_header_of_a_page_is_read_without_end(content: bytes) -> None:
+    with contextlib.suppress(ValueError):
+        assert all(page.packed >= 0 for page in pages(io.BytesIO(content), 0, len(content)))
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"version https://git-lfs.github.com/spec/v1\n" * 9])
