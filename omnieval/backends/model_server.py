@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from omnieval.backends import faults
+from omnieval.backends import faults, request_ids
 from omnieval.backends.base import BackendContext
 from omnieval.backends.body import Body, encoded
 from omnieval.backends.failed import FailedTry
@@ -61,6 +61,8 @@ class ModelServer:
         self._base_url = config.base_url
         self._media_url: MediaUrl = context.media_url
         self._reads_media = context.reads_media
+        self._has_answered = False
+        self._keeps_connections = True
         self._encoding = asyncio.Semaphore(_ENCODED_AT_ONCE)
         limit = most_in_flight(config.concurrency) + 4
         self._client = httpx.AsyncClient(
@@ -125,6 +127,8 @@ class ModelServer:
             "Content-Type": "application/json",
             "Accept": accept,
             "Content-Length": str(body.length),
+            request_ids.HEADER: request_ids.new_id(),
+            **({} if self._keeps_connections else {"Connection": "close"}),
         }
         url = f"{self._base_url}/{path}"
         call = self._client.build_request("POST", url, content=body.stream(), headers=headers)
@@ -133,13 +137,29 @@ class ModelServer:
             response = await self.first(self._client.send(call, stream=True))
             if response.status_code != 200:
                 raise FailedTry(await self._refusal(response))
+            self._has_answered = True
+            self.require_own(response, response.headers.get(request_ids.HEADER))
             yield response
         except httpx.HTTPError as error:
-            if not finished():
-                raise FailedTry(broken(error, began=response is not None)) from error
+            if finished():
+                return
+            failure = broken(error, began=response is not None)
+            if failure.kind == "protocol" and response is None and self._has_answered:
+                # It does speak HTTP, but sent more before than it had announced.
+                self._keeps_connections = False
+                failure = replace(failure, retryable=True)
+            raise FailedTry(failure) from error
         finally:
             if response is not None:
                 await response.aclose()
+
+    def require_own(self, response: httpx.Response, answer_id: Any) -> None:
+        """Raises FailedTry where the id of an answer, or of a chunk of it, is that of another request."""
+        if request_ids.is_of_another(answer_id, response.request.headers[request_ids.HEADER]):
+            self._keeps_connections = False
+            message = "the answer is to another request"
+            hint = "a proxy mixes up answers, or repeats old ones; look at its log, or ask the server itself"
+            raise FailedTry(Failure("protocol", message, retryable=True, hint=hint))
 
     async def first(self, step: Any) -> Any:
         """The result of a step that waits for the answer to begin. Raises FailedTry at the limit."""

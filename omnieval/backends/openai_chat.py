@@ -193,6 +193,7 @@ class OpenAIChat:
                 return
             chunk = self._object(data, answer)
             if chunk is not None:
+                self._server.require_own(response, chunk.get("id"))
                 answer.add(chunk)
 
     async def _to_the_end(self, events: AsyncIterator[str]) -> None:
@@ -217,6 +218,7 @@ class OpenAIChat:
             raise FailedTry(Failure("protocol", faults.shorten(message), hint=hint))
         whole = self._object(body.decode("utf-8-sig", "replace"), answer)
         if whole is not None:
+            self._server.require_own(response, whole.get("id"))
             if not whole.get("choices"):
                 raise self._server.refused(whole)
             answer.add_whole(whole)
