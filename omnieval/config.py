@@ -204,6 +204,35 @@ class TelemetryConfig(Strict):
     every_s: float = Field(0.5, ge=0.05, le=0.5)
 
 
+class LlamaCppConfig(Strict):
+    """The backend `llamacpp-omni`.
+
+    transport: `cli` starts llama.cpp-omni's evaluation programs, `http` asks a `llama-omni-server` at
+    base_url. program: the executable; null for the one that the benchmark takes, on the PATH. context,
+    gpu_layers: of the programs. max_sound_s: longer sounds are cut to it, since the engine hears 30 s and
+    longer ones have crashed it; null sends them whole. prompt_bundles: folder with what was extracted of the
+    reference voices, one folder a voice. output_dir: where a server writes its sounds, on a disk that this
+    machine sees too; null for a folder of this machine. voice_clone_prompt, assistant_prompt: what the server
+    says around the voice to copy; null for its own. arguments: further ones for the program.
+    """
+
+    transport: Literal["cli", "http"] = "cli"
+    program: Path | None = None
+    context: int | None = Field(None, ge=1)
+    gpu_layers: int = Field(999, ge=0)
+    max_sound_s: float | None = Field(29.9, gt=0)
+    prompt_bundles: Path | None = None
+    output_dir: Path | None = None
+    voice_clone_prompt: str | None = None
+    assistant_prompt: str | None = None
+    arguments: tuple[str, ...] = ()
+
+    @field_validator("prompt_bundles", "output_dir")
+    @classmethod
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.expanduser().absolute()
+
+
 class RunConfig(Strict):
     """One run, fully resolved. `task` holds the benchmark's own settings; the API key is not here.
 
@@ -252,6 +281,7 @@ class RunConfig(Strict):
     transport: TransportConfig = TransportConfig()
     engine: EngineConfig = EngineConfig()
     telemetry: TelemetryConfig = TelemetryConfig()
+    llamacpp: LlamaCppConfig = LlamaCppConfig()
 
     task: SerializeAsAny[Strict]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -210,16 +211,45 @@ class ModelServer:
             return None
         return found if isinstance(found, dict) else None
 
+    async def post(self, path: str, content: JsonDict) -> JsonDict:
+        """The JSON object that a path answers to another. Raises FailedTry, also for an error object."""
+        body = Body([json.dumps(content).encode()])
+        async with self.answer(path, body, accept="application/json", finished=lambda: False) as response:
+            whole = await self.whole(response)
+        try:
+            found = json.loads(whole)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            message = f"expected a JSON object from {path}, found: {faults.shorten(faults.message_of(whole))}"
+            raise FailedTry(Failure("protocol", message, hint="check --base-url and proxies"))
+        if found.get("error"):
+            raise self.refused(found)
+        return found
+
+    async def health(self) -> JsonDict | None:
+        """What `/health` says of the server in JSON; None for anything else."""
+        import httpx
+
+        try:
+            status, content = await fetch(self._client, "GET", self._health_url(), _ALIVE_S)
+            found = json.loads(content) if status == 200 else None
+        except (httpx.HTTPError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
     async def healthy(self) -> bool:
         """Whether the server says that it is well, as far as it can; a missing `/health` says nothing."""
         import httpx
 
-        url = f"{self._base_url.removesuffix('/v1')}/health"
         try:
-            status, _ = await fetch(self._client, "GET", url, _ALIVE_S)
+            status, _ = await fetch(self._client, "GET", self._health_url(), _ALIVE_S)
         except httpx.HTTPError:
             return False
         return status < 500
+
+    def _health_url(self) -> str:
+        return f"{self._base_url.removesuffix('/v1')}/health"
 
     def safe(self, failure: Failure) -> Failure:
         """The failure without the key, which a server may repeat in anything that it sends."""

@@ -11,6 +11,7 @@ BACKENDS = Registry(
         "openai-chat": "omnieval.backends.openai_chat:create",
         "openai-speech": "omnieval.backends.openai_speech:create",
         "realtime-duplex": "omnieval.backends.realtime_duplex:create",
+        "llamacpp-omni": "omnieval.backends.llamacpp_omni:create",
         "ground-truth": "omnieval.backends.recorded:create_ground_truth",
         "recorded": "omnieval.backends.recorded:create_recorded",
         "embedded": "omnieval.backends.embedded:create",
