@@ -57,6 +57,11 @@ class EngineProcess:
         """Of the process, which is also that of its group."""
         return self._process.pid
 
+    @property
+    def exit_code(self) -> int | None:
+        """None as long as it runs; less than 0 where a signal ended it."""
+        return self._process.returncode
+
     async def send(self, message: Mapping[str, object]) -> None:
         """Write one line. Raises EngineDiedError."""
         assert self._process.stdin is not None

@@ -61,16 +61,16 @@ class LlamaCppServer:
         useless = [key for key in _UNUSABLE_OPTIONS if getattr(config.decode, key) is not None]
         if useless:
             raise ConfigError(
-                f"a llama.cpp-omni server takes no decode.{useless[0]} in a request; set it to null, and start "
-                "the server with it"
+                f"a llama.cpp-omni server takes no decode.{useless[0]} in a request; set it to null, and "
+                "start the server with it"
             )
         self._speaks = "audio" in config.modalities
         base_url = (config.base_url or "").removesuffix("/v1")
         if base_url:
             if self._speaks and config.llamacpp.output_dir is None and not is_local(base_url):
                 raise ConfigError(
-                    "the server writes its sounds to its own disk: --set llamacpp.output_dir=FOLDER, one that "
-                    "this machine sees under the same name"
+                    "the server writes its sounds to its own disk: --set llamacpp.output_dir=FOLDER, one "
+                    "that this machine sees under the same name"
                 )
             config = config.model_copy(update={"base_url": f"{base_url}/v1"})
         self._base_url = base_url
@@ -88,8 +88,8 @@ class LlamaCppServer:
             )
         if said.get("engine") != "comni":
             raise BackendError(
-                f"{self._base_url}/health: expected the engine comni, found {said}; is this a llama-omni-server? "
-                "For llama-server take --backend openai-chat"
+                f"{self._base_url}/health: expected the engine comni, found {said}; is this a "
+                "llama-omni-server? For llama-server take --backend openai-chat"
             )
         try:
             with self._folder() as folder:

@@ -31,11 +31,13 @@ _OTHER_PARTS = ("-vision-", "-audio-", "-tts-", "-projector-")
 
 @dataclass(frozen=True)
 class Program:
-    """name: as it was given or by the benchmark. path: where it lies, None where it is not found. model: the
-    file of the language part; None where it is not found."""
+    """name: as it was given or by the benchmark. path: where it lies, None where it is not found. named: what
+    the configuration calls the model. folder: of the model. model: the file of its language part, None where it
+    is not found."""
 
     name: str
     path: Path | None
+    named: Path
     folder: Path
     model: Path | None
     speaks: bool
@@ -47,8 +49,8 @@ class Program:
         program is for."""
         if config.model is None:
             raise ConfigError(
-                "the backend llamacpp-omni needs the model: --model FILE.gguf, its language part, beside which "
-                "lie vision/, audio/ and tts/; or the folder of them all"
+                "the backend llamacpp-omni needs the model: --model FILE.gguf, its language part, beside "
+                "which lie vision/, audio/ and tts/; or the folder of them all"
             )
         speaks = config.modalities != ("text",)
         name = str(config.llamacpp.program or (SPEECH_PROGRAM if speaks else _by_packing(config)))
@@ -58,7 +60,7 @@ class Program:
         model = (place if place.is_file() else None) if place != folder else _only_model(folder)
         hears = Path(name).name != FRAMES_PROGRAM
         path = None if found is None else Path(found).absolute()
-        return cls(name, path, folder, model, speaks=speaks, hears=hears)
+        return cls(name, path, place, folder, model, speaks=speaks, hears=hears)
 
     def needs(self, flags: Sequence[str]) -> list[Need]:
         """The program, the flags that it must know, and the files of the model."""
@@ -92,12 +94,10 @@ class Program:
         if place.is_file() and not os.access(place, os.X_OK):
             return Need(name, f"{place} is not executable", f"chmod +x {place}")
         where = f"no file {place}" if len(place.parts) > 1 else f"no {self.name} on the PATH"
-        return Need(
-            name,
-            where,
-            f"build llama.cpp-omni with --target {Path(self.name).name}, and give its place: "
-            "--set llamacpp.program=PATH",
+        fix = (
+            "build llama.cpp-omni's evaluation programs, and name the right one: --set llamacpp.program=PATH"
         )
+        return Need(name, where, fix)
 
     def _version_need(self, flags: Sequence[str]) -> Need:
         """Whether its own help knows every flag that the run gives it."""
@@ -130,18 +130,17 @@ class Program:
             return Need(
                 name,
                 f"it does not know {' '.join(missing)}",
-                "build a version of llama.cpp-omni whose evaluation programs do, or drop from the recipe what "
-                "needs it",
+                "build a version of llama.cpp-omni whose evaluation programs do, or drop from the recipe "
+                "what needs it",
             )
         return Need(name, f"knows {' '.join(flags)}")
 
     def _model_need(self) -> Need:
         if self.model is not None:
             return Need("model", str(self.model))
-        if not self.folder.is_dir():
-            return Need(
-                "model", f"no folder {self.folder}", "give the .gguf file, or its folder, with --model"
-            )
+        if self.named != self.folder:
+            fix = "give the .gguf file of the language part, or its folder, with --model"
+            return Need("model", f"no file {self.named}", fix)
         files = [path.name for path in _models(self.folder)]
         listed = f": {', '.join(files)}" if files else ""
         return Need(
