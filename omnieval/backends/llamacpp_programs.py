@@ -31,9 +31,11 @@ _OTHER_PARTS = ("-vision-", "-audio-", "-tts-", "-projector-")
 
 @dataclass(frozen=True)
 class Program:
-    """name: as it was given or by the benchmark. path: where it lies, None where it is not found. named: what
-    the configuration calls the model. folder: of the model. model: the file of its language part, None where it
-    is not found."""
+    """name: as it was given or by the benchmark. path: where it lies, None where it is not found.
+
+    named: what the configuration calls the model. folder: of the model. model: the file of its language part,
+    None where it is not found. speaks, hears: what it can be asked.
+    """
 
     name: str
     path: Path | None

@@ -19,7 +19,7 @@ from omnieval.backends.base import BackendContext
 from omnieval.backends.registry import BACKENDS
 from omnieval.errors import BackendError, ConfigError
 from omnieval.runlog import Run
-from omnieval.types import Backend, Generation, MediaPart, Message, Part, Request, Response, TextPart
+from omnieval.types import Backend, Generation, MediaPart, Message, Part, Request, TextPart
 from tests.command import lines, omnieval, start
 from tests.faults.test_engine import all_gone
 from tests.standins.llamacpp_programs import install, install_model, journal, tone
@@ -227,7 +227,6 @@ def test_each_card_has_a_process_of_its_own_and_one_that_dies_leaves_the_others_
         entry["devices"]["ASCEND_RT_VISIBLE_DEVICES"] for entry in journal(machine.bin) if "devices" in entry
     ]
     assert sorted(set(cards)) == ["0", "5,6"]
-    assert len(cards) == 3
     assert all_gone(machine.pids())
 
 
