@@ -72,24 +72,6 @@ class TellsNeeds(Protocol):
         """May take seconds, and runs in a thread."""
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
-    """Something of this machine that a backend cannot run without. found: what was seen, in words. fix: how
-    to mend it; None where it is as it must be."""
-
-    name: str
-    found: str
-    fix: str | None = None
-
-
-@runtime_checkable
-class TellsNeeds(Protocol):
-    """A backend that can tell what it needs of this machine before anything is started."""
-
-    def needs(self) -> Sequence[Need]:
-        """May take seconds, and runs in a thread."""
-
-
 # Kinds of failure that a server which is gone, or whose engine died, makes of every request.
 OF_THE_SERVER = frozenset({"connection", "server", "timeout"})
 # Failures met before a request was sent; they say nothing of the server.

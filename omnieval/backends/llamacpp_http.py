@@ -22,10 +22,11 @@ from omnieval.backends.body import Body
 from omnieval.backends.failed import FailedTry
 from omnieval.backends.llamacpp_parts import parts_of, slices
 from omnieval.backends.llamacpp_sounds import SoundFolder
-from omnieval.backends.model_server import ModelServer, timeout_failure
+from omnieval.backends.model_server import ModelServer
 from omnieval.backends.rounding import rounded
 from omnieval.backends.sound_limit import within
 from omnieval.backends.sse import EventTooLargeError, event_data
+from omnieval.backends.transport_faults import timeout_failure
 from omnieval.config import RunConfig
 from omnieval.errors import BackendError, ConfigError
 from omnieval.media.transport import is_local
