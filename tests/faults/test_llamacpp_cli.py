@@ -265,6 +265,7 @@ def test_a_run_meets_every_fault_once_and_answers_everything(tmp_path: Path) -> 
     assert all_gone(machine.pids())
 
 
+@pytest.mark.slow
 def test_a_poisonous_sample_costs_itself_alone(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     run = api.run(
@@ -278,6 +279,7 @@ def test_a_poisonous_sample_costs_itself_alone(tmp_path: Path) -> None:
     assert ill.asked()[name] == 2
 
 
+@pytest.mark.slow
 def test_a_program_that_dies_at_every_question_ends_the_run_which_can_be_resumed(tmp_path: Path) -> None:
     machine = Machine(tmp_path, start=["", *["die"] * 99], samples={})
     well = Machine(tmp_path / "well")
@@ -318,6 +320,7 @@ def wait_for_question(machine: Machine, number: int) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_is_killed_or_interrupted_leaves_no_process_and_goes_on(
     number: signal.Signals, tmp_path: Path
@@ -339,6 +342,7 @@ def test_a_run_that_is_killed_or_interrupted_leaves_no_process_and_goes_on(
     assert len(Run.load(out).last_responses()) == 23
 
 
+@pytest.mark.slow
 def test_two_interrupts_end_a_hanging_program_at_once(tmp_path: Path) -> None:
     machine = Machine(tmp_path, samples={})
     process = start("run", "daily-omni", "--sample", "--out", tmp_path / "run", *machine.arguments())
