@@ -28,7 +28,7 @@ from omnieval.report.reference import load_references
 from omnieval.report.speech import SpeechReport, build_speech_report
 from omnieval.report.speech_reference import load_speech_references
 from omnieval.report.stored import read_report
-from omnieval.runlog import Run
+from omnieval.runlog import PlannedSample, Run
 from omnieval.runlog.files import replace_file, replace_json
 from omnieval.runlog.schema import to_line
 from omnieval.runlog.store import REPORT_HTML, REPORT_JSON, REPORT_MD, SCORES
@@ -98,12 +98,13 @@ def score_with(
 def _score_choices(run: Run, parser: str | None) -> Report:
     benchmark = run.config["benchmark"]
     rule = rule_named(benchmark, parser or run.config["parser"])
-    responses = run.last_responses()
-    scores = list(score_choices(run, responses, rule=rule))
-    early = early_end(run, scores)
+    planned, responses = list(run.samples()), run.last_responses()
+    scores = score_choices(run, planned, responses, rule=rule)
+    early = early_end(run, planned, scores)
     scores = marked(scores, early)
-    report = build_report(run, scores, responses, load_references(benchmark), parser=rule, early=early)
-    keep(run, scores, report, responses)
+    references = load_references(benchmark)
+    report = build_report(run, planned, scores, responses, references, parser=rule, early=early)
+    keep(run, planned, scores, report, responses)
     return report
 
 
@@ -129,8 +130,10 @@ def _score_speech(run: Run, config: RunConfig | None, data: Path | str | None, h
             references=_references(run, data, cache_root),
             heard=heard,
         )
-    report = build_speech_report(run, spoken, responses, load_speech_references(run.config["benchmark"]))
-    keep(run, spoken.scores, report, responses)
+    planned = list(run.samples())
+    references = load_speech_references(run.config["benchmark"])
+    report = build_speech_report(run, planned, spoken, responses, references)
+    keep(run, planned, spoken.scores, report, responses)
     return report
 
 
@@ -187,12 +190,16 @@ def _references(run: Run, data: Path | str | None, cache_root: Path) -> Callable
 
 
 def keep(
-    run: Run, scores: Sequence[Score], report: Report | SpeechReport, responses: Mapping[str, Response]
+    run: Run,
+    planned: Sequence[PlannedSample],
+    scores: Sequence[Score],
+    report: Report | SpeechReport,
+    responses: Mapping[str, Response],
 ) -> None:
-    """Write what scoring gave. responses: the try that counts, by sample id."""
+    """Write what scoring gave. scores: one a planned row. responses: the try that counts, by sample id."""
     kind: Any = type(report)
     replace_file(run.directory / SCORES, (to_line(score) for score in scores))
     replace_json(run.directory / REPORT_JSON, TypeAdapter(kind).dump_python(report, mode="json"))
     replace_file(run.directory / REPORT_MD, [to_markdown(page_of(report)).encode()])
-    evidence = gather(run, scores, responses)
+    evidence = gather(run, planned, scores, responses)
     replace_file(run.directory / REPORT_HTML, [report_html(run, report, evidence).encode()])

@@ -115,8 +115,8 @@ def speech_run(
         recogniser=None if recogniser is None else {"name": recogniser, "model": "large-v3"},
         encoder=None if encoder is None else {"name": encoder, "model": "/m/wavlm.pth", "size": size},
     )
-    report = build_speech_report(run, judged, run.last_responses(), ())
-    keep(run, scores, report, run.last_responses())
+    report = build_speech_report(run, planned, judged, run.last_responses(), ())
+    keep(run, planned, scores, report, run.last_responses())
     return run
 
 

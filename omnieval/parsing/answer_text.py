@@ -99,17 +99,8 @@ class AnswerText:
 
 def answer_text(reply: str) -> AnswerText:
     """Find the answer's own text in a reply; bounded, so that the longest reply is read as fast."""
-    start, begin = 0, None
     low = reply.lower()
-    if any(word in low for word in _REASONING_WORDS):
-        for end in _REASONING_ENDS.finditer(reply):
-            start = end.end()
-        begin = _REASONING_BEGINS.search(reply, start)
-        if start and not reply[start:].strip():
-            first = _REASONING_BEGINS.search(reply)
-            start, begin = (
-                (0, first) if first is not None and reply[: first.start()].strip() else (start, begin)
-            )
+    start, begin = _reasoning(reply, low)
     open_reasoning = begin is not None
     end_of_answer = begin.start() if begin is not None else len(reply)
     text, pieces = _shortened(reply, low, start, end_of_answer)
@@ -120,6 +111,26 @@ def answer_text(reply: str) -> AnswerText:
         text = " " * tag.start("text") + tag.group("text")
     text = _own_turn(text)
     return AnswerText(_plain(text), pieces, open_reasoning)
+
+
+def is_open_reasoning(reply: str) -> bool:
+    """Whether a reply ends within its reasoning."""
+    return _reasoning(reply, reply.lower())[1] is not None
+
+
+def _reasoning(reply: str, low: str) -> tuple[int, re.Match[str] | None]:
+    """Where reasoning that is over ends, and the mark of reasoning that is not."""
+    if not any(word in low for word in _REASONING_WORDS):
+        return 0, None
+    start = 0
+    for end in _REASONING_ENDS.finditer(reply):
+        start = end.end()
+    begin = _REASONING_BEGINS.search(reply, start)
+    if start and not reply[start:].strip():
+        first = _REASONING_BEGINS.search(reply)
+        if first is not None and reply[: first.start()].strip():
+            return 0, first
+    return start, begin
 
 
 def _shortened(reply: str, low: str, start: int, end: int) -> tuple[str, tuple[tuple[int, int], ...]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property
 
 from omnieval.parsing.doubt_words import BREAK, SOFT_BREAK
 
@@ -33,49 +32,47 @@ class Sentences:
         return begin, self._ends[at] if at < len(self._ends) else self._length
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Context:
     """A letter, or several at once, in its sentence, in small letters.
 
-    floor: where what was said of the letter before ends.
+    near: what stands before the letter, across lines. after: what stands after it; long gaps, as of what was
+    left out, are shortened. before, rest: the sentence up to the letter, and from it on. main: what stands
+    before the letter after the sentence's last `but`, `so` or the like. clause: its own clause up to it.
     """
 
     text: str
     start: int
     end: int
     sentence: tuple[int, int]
-    floor: int
     clause_ends: bool
+    near: str
+    after: str
+    before: str
+    rest: str
+    main: str
+    clause: str
 
-    @cached_property
-    def near(self) -> str:
-        """What stands before the letter, across lines."""
-        return self.text[max(0, self.start - 100) : self.start]
-
-    @cached_property
-    def after(self) -> str:
-        """What stands after the letter; long gaps, as of what was left out, are shortened."""
-        return _LONG_GAP.sub("   ", self.text[self.end : self.end + 100])
-
-    @cached_property
-    def before(self) -> str:
-        """The sentence up to the letter."""
-        return self.text[max(self.sentence[0], self.floor, self.start - 110) : self.start]
-
-    @cached_property
-    def rest(self) -> str:
-        """The sentence from the letter on."""
-        return self.text[self.end : min(self.sentence[1], self.end + 120)]
-
-    @cached_property
-    def clause(self) -> str:
-        """The letter's own clause up to it."""
-        return after_last(_SOFT_BREAK, self.main)
-
-    @cached_property
-    def main(self) -> str:
-        """The sentence up to the letter, after its last `but`, `so` or the like."""
-        return after_last(_BREAK, self.before)
+    @classmethod
+    def of(
+        cls, text: str, start: int, end: int, sentence: tuple[int, int], floor: int, clause_ends: bool
+    ) -> Context:
+        """floor: where what was said of the letter before ends."""
+        before = text[max(sentence[0], floor, start - 110) : start]
+        main = after_last(_BREAK, before)
+        return cls(
+            text,
+            start,
+            end,
+            sentence,
+            clause_ends,
+            near=text[max(0, start - 100) : start],
+            after=_LONG_GAP.sub("   ", text[end : end + 100]),
+            before=before,
+            rest=text[end : min(sentence[1], end + 120)],
+            main=main,
+            clause=after_last(_SOFT_BREAK, main),
+        )
 
 
 def after_last(pattern: re.Pattern[str], text: str) -> str:

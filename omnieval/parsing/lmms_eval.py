@@ -8,6 +8,7 @@ are ruled out count like the chosen one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from omnieval.parsing.parsed import ParsedLetter
 
@@ -59,13 +60,18 @@ def lmms_eval(reply: str, options: Mapping[str, str]) -> ParsedLetter:
     return ParsedLetter(letter, (place, place + 1) if 0 <= place < len(reply) else None, _REASONS[rank])
 
 
+@lru_cache(maxsize=64)
+def _formatted(letters: tuple[str, ...]) -> list[tuple[int, str, str]]:
+    """(rank, the letter in its format, letter)."""
+    return [(rank, form.format(letter), letter) for rank, form in _FORMATS for letter in letters]
+
+
 def _candidates(text: str, letters: tuple[str, ...]) -> Iterator[tuple[int, int, str]]:
     """(rank, position, letter) in the order in which ties are decided."""
-    for rank, form in _FORMATS:
-        for letter in letters:
-            position = text.rfind(form.format(letter))
-            if position >= 0:
-                yield rank, position, letter
+    for rank, form, letter in _formatted(letters):
+        position = text.rfind(form)
+        if position >= 0:
+            yield rank, position, letter
     low = text.lower()
     for phrase in _PHRASES:
         after = low.find(phrase)

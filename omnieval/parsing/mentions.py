@@ -76,7 +76,7 @@ def _mention(
     letters = tuple(dict.fromkeys(match.group().upper() for match in group))
     start, end = group[0].start(), group[-1].end()
     clause_ends = ends_clause(text, end) and _spaced_off(text, end)
-    context = Context(low, start, end, sentences.around(start), floor, clause_ends)
+    context = Context.of(low, start, end, sentences.around(start), floor, clause_ends)
     found = judge(context)
     if found.stance == "named" and options and not set(letters) <= set(options):
         found = Judgement("supposed", NO_SUCH_OPTION)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from omnieval.parsing.doubt_words import NEGATION, NO_NEGATION, SUPPOSED
 
@@ -69,7 +70,7 @@ def named_option(
     whole: the text must be nothing else, but for an introduction such as `The answer is`. Otherwise a
     text that negates or doubts, is long, or contains several options' words names none.
     """
-    wanted = {letter: _words(option) for letter, option in options.items()}
+    wanted = {letter: _option_words(option) for letter, option in options.items()}
     wanted = {letter: words for letter, words in wanted.items() if words}
     if len(text) > _LONGEST_REPLY * 8 or not wanted:
         return None
@@ -129,12 +130,14 @@ def _denied(text: str, words: list[str], option: str) -> bool:
 def _words(text: str) -> list[str]:
     """Its words, small, without articles; text without spaces between words is one word a run."""
     words = _WORD.findall(text)
-    kept = [
-        word.casefold()
-        for i, word in enumerate(words)
-        if (i and word == "A") or word.casefold() not in _ARTICLES
-    ]
-    return kept or [word.casefold() for word in words]
+    folded = [word.casefold() for word in words]
+    return [
+        small for i, small in enumerate(folded) if small not in _ARTICLES or (i and words[i] == "A")
+    ] or folded
+
+
+# A question's options are looked for again and again.
+_option_words = lru_cache(maxsize=1_000)(_words)
 
 
 def _contains(words: list[str], part: list[str]) -> bool:

@@ -29,6 +29,11 @@ def lettered(options: Sequence[str]) -> dict[str, str]:
     return dict(zip(LETTERS, unlabelled(options), strict=False))
 
 
+def option_letters(options: Sequence[str]) -> str:
+    """The letters that options go by."""
+    return LETTERS[: len(options)]
+
+
 def has_other_labels(options: Sequence[str]) -> bool:
     """Whether the options carry labels that are not A, B, C ... in order: a bare letter is ambiguous then."""
     labels = [split_label(option)[0] for option in options]

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from omnieval.parsing import lettered
+from omnieval.parsing import option_letters
 from omnieval.report.proportion import Proportion
 from omnieval.runlog import PlannedSample
 from omnieval.scoring.health import FLAGS, MOST_UNHEALTHY
@@ -63,7 +63,8 @@ class HealthRow:
 def rule_rows(pairs: Sequence[Pair], parser: str) -> tuple[RuleRow, ...]:
     """Accuracy of the answered questions under every rule that applies to all of them."""
     read = [(planned, score) for planned, score in pairs if score.readings]
-    rules = set.intersection(*(set(score.readings) for _, score in read)) if read else set()
+    named = {tuple(score.readings) for _, score in read}
+    rules = set.intersection(*map(set, named)) if named else set()
     rows = []
     for rule in sorted(rules, key=lambda name: (name != parser, name != "careful", name)):
         letters = [(planned.sample.gold, score.answer, score.readings[rule]) for planned, score in read]
@@ -98,7 +99,7 @@ def letter_rows(pairs: Iterable[Pair]) -> tuple[LetterRow, ...]:
     picked = Counter(score.answer for _, score in answered if score.answer is not None)
     gold = Counter(sample.gold for sample, _ in answered if sample.gold is not None)
     correct = Counter(score.answer for _, score in answered if score.outcome == "correct")
-    offered = {letter for sample, _ in answered for letter in lettered(sample.options)}
+    offered = {letter for sample, _ in answered for letter in option_letters(sample.options)}
     letters = sorted(offered | set(picked))
     return tuple(LetterRow(letter, picked[letter], gold[letter], correct[letter]) for letter in letters)
 
@@ -128,7 +129,7 @@ def chance(pairs: Iterable[Pair]) -> float | None:
     must be guessed each time."""
     guessed: dict[str, float] = {}
     for planned, score in pairs:
-        count = len(lettered(planned.sample.options))
+        count = len(option_letters(planned.sample.options))
         if score.outcome in _ANSWERED and count:
             question = planned.sample.origin or planned.sample.id
             guessed[question] = guessed.get(question, 1.0) / count

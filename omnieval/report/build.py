@@ -29,7 +29,7 @@ from omnieval.report.proportion import Proportion
 from omnieval.report.reference import Reference, ReferenceTable
 from omnieval.report.servers import ServerRow, server_rows
 from omnieval.report.stages import StageRow, stage_lines, stage_rows
-from omnieval.runlog import Run
+from omnieval.runlog import PlannedSample, Run
 from omnieval.scoring.rotations import Pair, folded
 from omnieval.types import Response, Score
 
@@ -100,6 +100,7 @@ class Report:
 
 def build_report(
     run: Run,
+    planned: Sequence[PlannedSample],
     scores: Sequence[Score],
     responses: Mapping[str, Response],
     references: ReferenceTable | None,
@@ -107,8 +108,8 @@ def build_report(
     parser: str,
     early: EarlyEnd | None = None,
 ) -> Report:
-    """Count a scored run. scores: one a row of the data set, in its order, as `samples.jsonl` has them."""
-    askings = list(zip(run.samples(), scores, strict=True))
+    """Count a scored run. planned: the rows of the data set. scores: one of each, in their order."""
+    askings = list(zip(planned, scores, strict=True))
     pairs = folded(askings)
     every = scores
     scores = [score for _, score in pairs]

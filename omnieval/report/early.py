@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from omnieval.report.page import Table
-from omnieval.runlog import Run
+from omnieval.runlog import PlannedSample, Run
 from omnieval.scoring.early import EarlyPlan, Figure, Tally, Verdict
 from omnieval.scoring.rotations import folded
 from omnieval.types import Score
@@ -49,14 +49,14 @@ class EarlyEnd:
         return self.accuracy if figure == "accuracy" else self.strict
 
 
-def early_end(run: Run, scores: Sequence[Score]) -> EarlyEnd | None:
+def early_end(run: Run, planned: Sequence[PlannedSample], scores: Sequence[Score]) -> EarlyEnd | None:
     """What is decided; None for a run that was not to end early, or of which all was asked."""
     stored: Any = run.info.get("early")
     if stored is None or not any(_unfinished(score) for score in scores):
         return None
     plan = TypeAdapter(EarlyPlan).validate_python(stored)
-    pairs = list(zip(run.samples(), scores, strict=True))
-    tally = Tally(plan, [planned.sample for planned, _ in pairs if planned.selected])
+    pairs = list(zip(planned, scores, strict=True))
+    tally = Tally(plan, [row.sample for row in planned if row.selected])
     for score in scores:
         tally.add(score)
     verdicts = tally.verdicts()

@@ -15,7 +15,7 @@ from omnieval.report.proportion import Proportion
 from omnieval.report.servers import ServerRow, server_rows
 from omnieval.report.speech_reference import SpeechReference, SpeechReferenceRow, reference_rows
 from omnieval.report.stages import StageRow, stage_lines, stage_rows
-from omnieval.runlog import Run
+from omnieval.runlog import PlannedSample, Run
 from omnieval.scoring.continuity import continuity
 from omnieval.scoring.sound_health import SOUND_FLAGS
 from omnieval.scoring.speaker.average import SimilarityAverage, average_similarity
@@ -112,13 +112,14 @@ class SpeechReport:
 
 def build_speech_report(
     run: Run,
+    planned: Sequence[PlannedSample],
     spoken: SpokenScores,
     responses: Mapping[str, Response],
     references: Sequence[SpeechReference],
 ) -> SpeechReport:
-    """Count a scored run."""
+    """Count a scored run. planned: the rows of the data set, one for each of the scores."""
     scores = spoken.scores
-    pairs = list(zip(run.samples(), scores, strict=True))
+    pairs = list(zip(planned, scores, strict=True))
     words = {score.sample_id: word_errors_of(score) for score in scores if "wer" in score.metrics}
     voices = {planned.sample.id: planned.sample.cluster for planned, _ in pairs}
     wer = average_wer(list(words.values()), [voices[name] for name in words]) if words else None

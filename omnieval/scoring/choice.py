@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from omnieval.parsing import applicable, lettered, parse_letter
+from omnieval.parsing import ParsedLetter, applicable, lettered, parse_letter
 from omnieval.parsing.options import LETTERS
-from omnieval.runlog import Run
+from omnieval.runlog import PlannedSample, Run
 from omnieval.scoring.health import flag_identical, reply_flags
 from omnieval.scoring.outcome import settled
 from omnieval.types import Response, Sample, Score
 
 
-def score_choices(run: Run, responses: Mapping[str, Response], *, rule: str) -> list[Score]:
+def score_choices(
+    run: Run, planned: Iterable[PlannedSample], responses: Mapping[str, Response], *, rule: str
+) -> list[Score]:
     """One score a row of the data set, in its order, with every rule's reading and health flags.
 
-    responses: the try that counts, by sample id.
+    planned: the rows, as `run.samples()` has them. responses: the try that counts, by sample id.
     """
     constrained = bool(run.config.get("decode", {}).get("constrain"))
     scores = []
     questions: dict[str, str] = {}
-    for planned in run.samples():
-        sample = planned.sample
+    for row in planned:
+        sample = row.sample
         questions[sample.id] = sample.origin or sample.id
         response = responses.get(sample.id)
-        score = score_choice(sample, response, selected=planned.selected, rule=rule)
-        if score.outcome in ("correct", "wrong", "unparsed") and response is not None:
-            score = replace(
-                score,
-                readings=_readings(sample, response),
-                flags=reply_flags(sample, response, constrained=constrained),
-            )
-        scores.append(score)
+        done = settled(sample, response, selected=row.selected)
+        if done is None:
+            assert response is not None
+            done = _read(sample, response, rule, constrained=constrained)
+        scores.append(done)
     texts = {s.sample_id: responses[s.sample_id].text for s in scores if s.readings}
     return flag_identical(scores, texts, questions)
 
@@ -48,7 +47,24 @@ def score_choice(sample: Sample, response: Response | None, *, selected: bool, r
     if done is not None:
         return done
     assert response is not None
-    parsed = parse_letter(response.text, rule=rule, options=lettered(sample.options))
+    return _judged(sample, parse_letter(response.text, rule=rule, options=lettered(sample.options)), rule)
+
+
+def _read(sample: Sample, response: Response, rule: str, *, constrained: bool) -> Score:
+    """The score of an answer by one rule, with what the others read."""
+    options = lettered(sample.options)
+    parsed = {
+        name: parse_letter(response.text, rule=name, options=options)
+        for name in dict.fromkeys((*applicable(options), rule))
+    }
+    return replace(
+        _judged(sample, parsed[rule], rule),
+        readings={name: parsed[name].letter for name in applicable(options)},
+        flags=reply_flags(sample, response, constrained=constrained),
+    )
+
+
+def _judged(sample: Sample, parsed: ParsedLetter, rule: str) -> Score:
     details = {"span": parsed.span, "reason": parsed.reason}
     if parsed.letter is None:
         return Score(sample.id, "unparsed", rule=rule, details=details)
@@ -63,13 +79,6 @@ def score_choice(sample: Sample, response: Response | None, *, selected: bool, r
         metrics={"accuracy": float(correct)},
         details=details,
     )
-
-
-def _readings(sample: Sample, response: Response) -> dict[str, str | None]:
-    options = lettered(sample.options)
-    return {
-        rule: parse_letter(response.text, rule=rule, options=options).letter for rule in applicable(options)
-    }
 
 
 def _original(letter: str, sample: Sample) -> str | None:

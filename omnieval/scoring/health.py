@@ -17,11 +17,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from omnieval.parsing import answer_text, lettered, parse_letter
+from omnieval.parsing import is_open_reasoning, lettered, parse_letter
 from omnieval.types import Response, Sample, Score
 
 FLAGS = (
@@ -57,7 +57,7 @@ def reply_flags(sample: Sample, response: Response, *, constrained: bool = False
     found = {
         "repetition": is_repetition(text),
         "cut": response.finish_reason == "length",
-        "open_reasoning": answer_text(text).open_reasoning,
+        "open_reasoning": is_open_reasoning(text),
         "refusal": _is_refusal(text, sample),
         "wrong_language": _is_foreign(text, sample),
         "unconstrained": constrained and text.strip() not in lettered(sample.options),
@@ -127,17 +127,24 @@ def _is_refusal(text: str, sample: Sample) -> bool:
 
 
 def _is_foreign(text: str, sample: Sample) -> bool:
-    scripts = Counter(_scripts(text[:_LOOKED_AT]))
+    scripts = _scripts(text[:_LOOKED_AT])
     letters = sum(scripts.values())
     if letters < _SHORTEST_FOREIGN:
         return False
     script, count = scripts.most_common(1)[0]
-    known = set(_scripts(sample.question + " ".join(sample.options)))
-    return bool(known) and count >= _FOREIGN_SHARE * letters and script not in known
+    if count < _FOREIGN_SHARE * letters:
+        return False
+    known = {_script(c) for c in set(sample.question).union(*sample.options) if c.isalpha()}
+    return bool(known) and script not in known
 
 
-def _scripts(text: str) -> Iterable[str]:
-    return (_script(c) for c in text if c.isalpha())
+def _scripts(text: str) -> Counter[str]:
+    """How many letters of each script a text has."""
+    scripts: Counter[str] = Counter()
+    for character, count in Counter(text).items():
+        if character.isalpha():
+            scripts[_script(character)] += count
+    return scripts
 
 
 @lru_cache(maxsize=10_000)

@@ -74,13 +74,15 @@ def write_choice_run(folder: Path, seed: int) -> None:
     assert answered_latency([]) == {}
 
 
-def measured(name: str, *arguments: str) -> None:
+def measured(name: str, *arguments: str) -> float:
+    """Run the command in a process of its own and print what it took; the seconds of CPU."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
     subprocess.run([sys.executable, "-c", PEAK, *arguments], check=True, stdout=subprocess.DEVNULL)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
-    print(f"{name}: {time.perf_counter() - began:.1f} s, {cpu_s:.1f} s of CPU")
+    print(f"{name}: {time.perf_counter() - began:.1f} s, {cpu_s:.1f} s of CPU", flush=True)
+    return cpu_s
 
 
 PEAK = """

@@ -40,7 +40,9 @@ def reported(
     run = Run.load(folder)
     last = run.last_responses()
     rule = "videomme-official"
-    return build_report(run, score_choices(run, last, rule=rule), last, None, parser=rule)
+    planned = list(run.samples())
+    scores = score_choices(run, planned, last, rule=rule)
+    return build_report(run, planned, scores, last, None, parser=rule)
 
 
 def test_every_rule_that_applies_is_shown_with_what_it_reads_otherwise(tmp_path: Path) -> None:

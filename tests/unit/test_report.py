@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,13 @@ def reported(
         writer.add_event("media", sample_id="s0", notes=["mended"])
     run = Run.load(folder)
     last = run.last_responses()
-    return build_report(run, list(score_choices(run, last, rule=RULE)), last, references, parser=RULE)
+    return _reported(run, last, references)
+
+
+def _reported(run: Run, last: Mapping[str, Response], references: ReferenceTable | None = None) -> Report:
+    planned = list(run.samples())
+    scores = score_choices(run, planned, last, rule=RULE)
+    return build_report(run, planned, scores, last, references, parser=RULE)
 
 
 @given(outcomes=st.lists(st.sampled_from(OUTCOMES), min_size=1, max_size=40))
@@ -177,7 +184,7 @@ def failed(folder: Path, failures: list[Failure]) -> Report:
             writer.add_response(response)
     run = Run.load(folder)
     last = run.last_responses()
-    return build_report(run, list(score_choices(run, last, rule=RULE)), last, None, parser=RULE)
+    return _reported(run, last)
 
 
 def test_failures_of_one_kind_are_told_by_their_different_reasons(tmp_path: Path) -> None:
@@ -221,7 +228,7 @@ def test_a_group_of_very_many_values_shows_the_first(tmp_path: Path) -> None:
     }  # fmt: skip
     RunWriter.begin(tmp_path / "run", content, planned).close()
     run = Run.load(tmp_path / "run")
-    report = build_report(run, list(score_choices(run, {}, rule=RULE)), {}, None, parser=RULE)
+    report = _reported(run, {})
     assert len(report.groups["type"]) == 150
     (table,) = (table for table in tables(report) if table.title.startswith("By type"))
     assert len(table.rows) == 100

@@ -109,7 +109,7 @@ def hear(
 
 
 def report_of(run: Run, scores: SpokenScores, references: Sequence[SpeechReference] = ()) -> SpeechReport:
-    return build_speech_report(run, scores, run.last_responses(), references)
+    return build_speech_report(run, list(run.samples()), scores, run.last_responses(), references)
 
 
 def test_every_way_to_fail_is_counted_by_kind_and_the_means_say_over_how_many(

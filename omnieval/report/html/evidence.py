@@ -26,13 +26,18 @@ class Evidence:
     counts: Mapping[str, int]
 
 
-def gather(run: Run, scores: Sequence[Score], responses: Mapping[str, Response]) -> Evidence:
-    """One pass over a scored run. scores: one a row of the data set, in its order."""
+def gather(
+    run: Run,
+    planned: Iterable[PlannedSample],
+    scores: Sequence[Score],
+    responses: Mapping[str, Response],
+) -> Evidence:
+    """One pass over a scored run. planned: the rows of the data set. scores: one of each, in their order."""
     worst = {score.sample_id for score in _worst(scores)}
     values: dict[str, list[float]] = {}
     samples: dict[str, list[Shown]] = {outcome: [] for outcome in SHOWN}
     counts = dict.fromkeys(SHOWN, 0)
-    for planned, score in zip(run.samples(), scores, strict=True):
+    for row, score in zip(planned, scores, strict=True):
         for metric, value in score.metrics.items():
             if metric != "accuracy":
                 values.setdefault(metric, []).append(value)
@@ -41,7 +46,7 @@ def gather(run: Run, scores: Sequence[Score], responses: Mapping[str, Response])
             continue
         counts[found] += 1
         if len(samples[found]) < SHOWN[found] and (found != "scored" or score.sample_id in worst):
-            samples[found].append((planned, score, responses.get(score.sample_id)))
+            samples[found].append((row, score, responses.get(score.sample_id)))
     samples["scored"].sort(key=lambda item: -item[1].metrics["wer"])
     return Evidence(values | _latencies(_timed(run, scores, responses)), samples, counts)
 
@@ -55,7 +60,7 @@ def _timed(run: Run, scores: Sequence[Score], responses: Mapping[str, Response])
 
 def read_evidence(run: Run) -> Evidence:
     """`gather` from the files alone. Raises ScoringError for a damaged run."""
-    return gather(run, list(run.scores()), run.last_responses())
+    return gather(run, run.samples(), list(run.scores()), run.last_responses())
 
 
 def _worst(scores: Sequence[Score]) -> list[Score]:
