@@ -233,6 +233,26 @@ class LlamaCppConfig(Strict):
         return None if value is None else value.expanduser().absolute()
 
 
+class VllmOmniConfig(Strict):
+    """The backend `vllm-omni-offline`.
+
+    deploy_config: YAML of the engine's stages; null for the one that vLLM-Omni has for the model. arguments:
+    further ones for its class `Omni`, such as limit_mm_per_prompt. image, audio: what stands for a picture or
+    a sound in the prompt. separator: what stands between the parts of a message.
+    """
+
+    deploy_config: Path | None = None
+    arguments: dict[str, Any] = {}
+    image: str = "(<image>./</image>)"
+    audio: str = "(<audio>./</audio>)"
+    separator: str = "\n"
+
+    @field_validator("deploy_config")
+    @classmethod
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.expanduser().absolute()
+
+
 class RunConfig(Strict):
     """One run, fully resolved. `task` holds the benchmark's own settings; the API key is not here.
 
@@ -282,6 +302,7 @@ class RunConfig(Strict):
     engine: EngineConfig = EngineConfig()
     telemetry: TelemetryConfig = TelemetryConfig()
     llamacpp: LlamaCppConfig = LlamaCppConfig()
+    vllm_omni: VllmOmniConfig = VllmOmniConfig()
 
     task: SerializeAsAny[Strict]
 

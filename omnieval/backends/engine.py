@@ -5,7 +5,7 @@ What it is sent and what it answers, one object a line:
     {"type": "ready", ...}                       once, when it can answer; or {"type": "fatal", "error": ...}
     -> {"type": "infer", "id": ..., ...}
     {"type": "began", "ids": [...]}              optional: what it works on from here
-    {"type": "result", "id": ..., "ok": true, ...}  or "ok": false, "error": ...
+    {"type": "result", "id": ..., "ok": true, ...}  or "ok": false, "error": ...; "last": true: then it ends
 """
 
 from __future__ import annotations
@@ -47,22 +47,23 @@ class Launch:
 
 @dataclass
 class _Running:
-    """A process that was ready. begun: the ids that it is at work on."""
+    """A process that was ready. begun: the ids that it is at work on, if it tells. ends: it said so."""
 
     process: EngineProcess
     ready: JsonDict
     answers: dict[str, asyncio.Future[JsonDict]] = field(default_factory=dict)
-    begun: frozenset[str] = frozenset()
+    begun: frozenset[str] | None = None
+    ends: bool = False
     reader: asyncio.Task[None] | None = None
 
     @property
     def ended(self) -> bool:
-        return self.reader is not None and self.reader.done()
+        return self.ends or (self.reader is not None and self.reader.done())
 
     def at_work_on(self) -> frozenset[str]:
         """The ids of which one may be what ended it."""
         waiting = frozenset(self.answers)
-        return (self.begun & waiting) or waiting
+        return waiting if self.begun is None else self.begun & waiting
 
 
 class Engine:
@@ -77,6 +78,7 @@ class Engine:
         self._deaths: Counter[str] = Counter()
         self._suspects: set[str] = set()
         self._given_up: Failure | None = None
+        self._starting_now: EngineProcess | None = None
         self._closed = False
 
     @property
@@ -122,8 +124,13 @@ class Engine:
                 raise
             finally:
                 running.answers.pop(sample_id, None)
-            self._starts_in_vain = 0
+            if result.get("ok"):
+                self._starts_in_vain = 0
             return result
+
+    def suspect(self, sample_id: str) -> None:
+        """Have this sample worked on alone from now on."""
+        self._suspects.add(sample_id)
 
     async def close(self) -> None:
         """End the engine, and start it no more."""
@@ -131,6 +138,8 @@ class Engine:
         running, self._running = self._running, None
         if running is not None:
             await self._end(running, grace_s=self._launch.grace_s)
+        if self._starting_now is not None:
+            await self._starting_now.end()
 
     async def _up(self) -> _Running:
         async with self._starting:
@@ -155,13 +164,9 @@ class Engine:
         except OSError as error:
             message = f"{launch.command[0]}: cannot be started: {error.strerror or error}"
             raise FailedTry(Failure("connection", message)) from error
+        self._starting_now = process
         try:
-            async with asyncio.timeout(launch.start_s):
-                if launch.greeting is not None:
-                    await process.send(launch.greeting)
-                ready = await process.receive()
-                while ready["type"] not in ("ready", "fatal"):
-                    ready = await process.receive()
+            ready = await self._first_word(process)
         except TimeoutError:
             await process.end()
             message = f"{launch.name} is not ready after {launch.start_s:g} s{self._reason()}"
@@ -173,6 +178,8 @@ class Engine:
         except BaseException:
             await process.end()
             raise
+        finally:
+            self._starting_now = None
         if ready["type"] == "fatal":
             await process.end()
             raise FailedTry(
@@ -181,6 +188,18 @@ class Engine:
         running = _Running(process, ready)
         running.reader = asyncio.create_task(self._read(running))
         return running
+
+    async def _first_word(self, process: EngineProcess) -> JsonDict:
+        """`ready` or `fatal`. Raises EngineDiedError, TimeoutError."""
+        if self._closed:
+            raise asyncio.CancelledError
+        async with asyncio.timeout(self._launch.start_s):
+            if self._launch.greeting is not None:
+                await process.send(self._launch.greeting)
+            message = await process.receive()
+            while message["type"] not in ("ready", "fatal"):
+                message = await process.receive()
+        return message
 
     async def _read(self, running: _Running) -> None:
         """Hand every result to the one who waits for it; at the end, tell all who still wait."""
@@ -192,6 +211,7 @@ class Engine:
                 elif message["type"] == "fatal":
                     raise EngineDiedError(str(message.get("error")))
                 elif message["type"] == "result":
+                    running.ends = running.ends or bool(message.get("last"))
                     waiting = running.answers.get(str(message.get("id")))
                     if waiting is not None and not waiting.done():
                         waiting.set_result(message)

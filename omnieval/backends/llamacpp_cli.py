@@ -87,10 +87,6 @@ class LlamaCppProgram:
             text = _text(result)
         except FailedTry as failed:
             return Response(request.sample_id, error=failed.failure, timing=Timing(started=started_wall))
-        except OSError as error:
-            hint = "free space there, or name another folder with TMPDIR"
-            failure = Failure("configuration", f"no folder for cut sounds: {error}", hint=hint)
-            return Response(request.sample_id, error=failure, timing=Timing(started=started_wall))
         timing = Timing(started=started_wall, e2e_s=rounded(time.monotonic() - started))
         return Response(request.sample_id, text=text, timing=timing, notes=notes)
 

@@ -12,7 +12,6 @@ from omnieval.backends.llamacpp_http import LlamaCppServer
 from omnieval.backends.llamacpp_manifest import LlamaCppSpeech
 from omnieval.backends.replicas import Replicas
 from omnieval.config import RunConfig
-from omnieval.errors import ConfigError
 from omnieval.media.cache import default_cache_dir
 from omnieval.types import Backend
 
@@ -23,11 +22,6 @@ def create(config: RunConfig, context: BackendContext) -> Backend:
     """The backend `llamacpp-omni`. Raises ConfigError where the configuration cannot be run."""
     if config.llamacpp.transport == "http":
         return LlamaCppServer(config, context)
-    if config.base_url is not None:
-        raise ConfigError(
-            "the backend llamacpp-omni starts programs of its own; to ask the server at --base-url add "
-            "--set llamacpp.transport=http"
-        )
     make: Make = LlamaCppProgram if config.modalities == ("text",) else LlamaCppSpeech
     logs = new_log_folder(config.cache_dir or default_cache_dir())
     devices = config.engine.devices

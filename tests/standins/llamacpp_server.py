@@ -34,6 +34,8 @@ class LlamaCppServerStandIn:
         self.prompt = ""
         self.turns = 0
         self.session: dict[str, Any] | None = None
+        self.open = 0
+        self.most_open = 0
         owner = self
 
         class Handler(_Handler):

@@ -1,0 +1,1 @@
+"""A stand-in for vllm: the sampling parameters alone."""

@@ -1,0 +1,1 @@
+"""See `vllm_omni`."""
