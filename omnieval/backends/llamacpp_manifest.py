@@ -34,7 +34,7 @@ from omnieval.types import (
 )
 
 _LOOK_EVERY_S = 0.1
-# Requests that come together are for one start of the program.
+# Requests that come so soon after each other are for one start of the program.
 _GATHERED_S = 0.3
 _DEATHS_OF_ONE = 2
 _UNUSABLE_OPTIONS = ("top_p", "top_k", "repetition_penalty", "constrain")
@@ -162,7 +162,10 @@ class LlamaCppSpeech:
         """Start the program for all that wait, again and again."""
         while True:
             await self._wanted.wait()
-            await asyncio.sleep(_GATHERED_S)
+            before = 0
+            while len(self._waiting) > before:
+                before = len(self._waiting)
+                await asyncio.sleep(_GATHERED_S)
             batch = self._next_batch()
             if not batch:
                 self._wanted.clear()
