@@ -8,7 +8,7 @@ video; each is written once.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from omnieval.datasets.merge import METADATA, Merged, Row, merge, name_of, offic
 from omnieval.datasets.shards import Shard, complete_shards
 from omnieval.datasets.target import Target, WriteBehind
 from omnieval.errors import ConfigError, MediaError
+from omnieval.media.content_key import content_key
+from omnieval.media.edges import edges_key_of
 from omnieval.media.probe import video_facts
 from omnieval.parsing import gold_letter
 
@@ -57,6 +59,7 @@ class Converted:
     repeated: Sequence[str] = ()
     conflicting: Sequence[str] = ()
     unsafe_ids: Sequence[str] = ()
+    other_media: Sequence[str] = ()
     without_video: Sequence[str] = ()
     without_audio: Sequence[str] = ()
     without_duration: Sequence[str] = ()
@@ -84,6 +87,11 @@ class Converted:
             (self.repeated, "row that repeats another", "rows that repeat another"),
             (self.conflicting, "question with several answers", "questions with several answers"),
             (self.unsafe_ids, "video_id that cannot name a file", "video_ids that cannot name a file"),
+            (
+                self.other_media,
+                "video with other bytes on a later row, of which the first are kept",
+                "videos with other bytes on a later row, of which the first are kept",
+            ),
             (self.without_video, "video without bytes", "videos without bytes"),
             (self.without_audio, "video without a sound of its own", "videos without a sound of their own"),
             (self.without_duration, "video without a duration", "videos without a duration"),
@@ -141,28 +149,62 @@ def convert_daily_omni(
 
 
 class _Media:
-    """The media of the videos seen so far. present: role -> ids of the videos that have a file."""
+    """The media of the videos seen so far. present: role -> ids of the videos that have a file. other: ids of
+    those of which a later row carries other bytes."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
+        self._keys: dict[str, str] = {}
         self.present: dict[str, dict[str, None]] = {role: {} for role in _MEDIA}
         self.ids: dict[str, None] = {}
+        self.other: dict[str, None] = {}
 
     def take(self, shard: Shard, group: int, ids: Sequence[str], writer: WriteBehind) -> None:
-        """Write the media of a row group's videos that are not there yet; ids: the video of each row."""
+        """Write the media of a row group's videos that are not there yet, and compare those that are; ids:
+        the video of each row."""
         self.ids.update(dict.fromkeys(ids))
         for role, ending in _MEDIA.items():
             names = {i: f"Videos/{i}/{i}_{ending}" for i in ids if rows.unsafe_name(i) is None}
             present = self.present[role]
             here = [i for i in names if i not in present and self._target.has(names[i], shard.source)]
             present.update(dict.fromkeys(here))
-            if all(i in present for i in names):
+            step = f"{shard.source} {role} {group}"
+            other = self._target.step_found(step)
+            if other is None or not all(i in present for i in names):
+                other = self._read(shard, group, role, ids, names, writer)
+                self._target.finish_step(step, other)
+            self.other.update(dict.fromkeys(other))
+
+    def _read(
+        self,
+        shard: Shard,
+        group: int,
+        role: str,
+        ids: Sequence[str],
+        names: Mapping[str, str],
+        writer: WriteBehind,
+    ) -> list[str]:
+        """Write what is missing; the ids of the videos whose rows carry other bytes."""
+        present = self.present[role]
+        other: dict[str, None] = {}
+        for i, blob in zip(ids, shard.blobs(group, role), strict=False):
+            if not blob or i not in names:
                 continue
-            for i, blob in zip(ids, shard.blobs(group, role), strict=False):
-                if blob and i in names and i not in present:
-                    self._target.withdraw(_QA)
-                    writer.put(names[i], blob, shard.source)
-                    present[i] = None
+            key = edges_key_of(blob)
+            if i not in present:
+                self._target.withdraw(_QA)
+                writer.put(names[i], blob, shard.source)
+                present[i] = None
+                self._keys[names[i]] = key
+            elif self._key(names[i]) != key:
+                other[i] = None
+        return list(other)
+
+    def _key(self, name: str) -> str:
+        """The key of a file's content, as it was written now or earlier."""
+        if name not in self._keys:
+            self._keys[name] = content_key(self._target.folder / name)
+        return self._keys[name]
 
 
 def _measure(table: Sequence[Row], dst: Path) -> list[str]:
@@ -206,6 +248,7 @@ def _result(target: Target, media: _Media, merged: Merged, unknown: Sequence[str
         repeated=repeated,
         conflicting=conflicting,
         unsafe_ids=[i for i in media.ids if rows.unsafe_name(i) is not None],
+        other_media=list(media.other),
         without_video=[i for i in safe if i not in media.present["video"]],
         without_audio=[i for i in safe if i not in media.present["audio"]],
         without_duration=unknown,

@@ -1,7 +1,8 @@
 """A folder that a conversion writes into: each file whole or not there, and known on the next run.
 
 A journal in the folder tells of every file that was put there its size and where it came from, so that a
-second run writes only what is missing, was cut, or has another source now.
+second run writes only what is missing, was cut, or has another source now; and of every step that was done
+what was found on the way, so that a second run knows it as well.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Target:
         self.bytes_written = 0
         self._journal = -1
         self._known: dict[str, tuple[int, str]] = {}
+        self._steps: dict[str, list[str]] = {}
 
     def __enter__(self) -> Target:
         with storage_errors(self.folder):
@@ -52,7 +54,8 @@ class Target:
         except OSError:  # a file system without locks
             pass
         with storage_errors(self.folder / JOURNAL):
-            self._known = dict(_entries((self.folder / JOURNAL).read_bytes()))
+            journal = (self.folder / JOURNAL).read_bytes()
+        self._known, self._steps = dict(_entries(journal)), dict(_steps(journal))
         return self
 
     def __exit__(
@@ -68,6 +71,16 @@ class Target:
         if there:
             self.kept.append(name)
         return there
+
+    def step_found(self, step: str) -> list[str] | None:
+        """What was found when a step was done; None when it was not."""
+        return self._steps.get(step)
+
+    def finish_step(self, step: str, found: list[str]) -> None:
+        """Remember that a step was done, and the names it found. Raises StorageError."""
+        with storage_errors(self.folder / JOURNAL):
+            self._append({"step": step, "found": found})
+        self._steps[step] = found
 
     def withdraw(self, name: str) -> None:
         """Take a file away that an earlier run put there, since what it stands for is about to change."""
@@ -121,10 +134,13 @@ class Target:
         return self.put(name, _pieces(original), source)
 
     def _note(self, name: str, size: int, source: str) -> None:
-        line = json.dumps({"name": name, "size": size, "source": source}).encode() + b"\n"
+        self._append({"name": name, "size": size, "source": source})
+        self._known[name] = (size, source)
+
+    def _append(self, entry: Mapping[str, Any]) -> None:
+        line = json.dumps(entry).encode() + b"\n"
         if os.write(self._journal, line) != len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self._known[name] = (size, source)
 
 
 class WriteBehind:
@@ -200,3 +216,11 @@ def _entries(journal: bytes) -> Iterator[tuple[str, tuple[int, str]]]:
         with contextlib.suppress(ValueError, KeyError, TypeError):
             entry: Mapping[str, Any] = json.loads(line)
             yield str(entry["name"]), (int(entry["size"]), str(entry["source"]))
+
+
+def _steps(journal: bytes) -> Iterator[tuple[str, list[str]]]:
+    """(step, what was found); a line that was torn is none, and its step is done again."""
+    for line in journal.split(b"\n"):
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            entry: Mapping[str, Any] = json.loads(line)
+            yield str(entry["step"]), [str(name) for name in entry["found"]]

@@ -121,6 +121,22 @@ def damage_page(shard: Path, column: str, table: pa.Table) -> None:
     shard.write_bytes(damaged)
 
 
+def test_rows_of_one_video_with_other_bytes_are_named_on_every_run(media: Media, tmp_path: Path) -> None:
+    swapped = (media["v1"][0], media["v2"][1])
+    first = [row("v1", media["v1"], "q1"), row("v1", swapped, "q2"), row("v2", media["v2"], "q3")]
+    release = write_shards(
+        tmp_path / "r", [first, [row("v2", media["v3"], "q4"), row("v2", (b"", None), "q5")]]
+    )
+    said = "2 videos with other bytes on a later row, of which the first are kept: v1, v2"
+    assert said in convert_daily_omni(release, tmp_path / "out").problems()
+    assert (tmp_path / "out/Videos/v1/v1_audio.wav").read_bytes() == media["v1"][1]
+    again = convert_daily_omni(release, tmp_path / "out")
+    assert (again.files_written, said in again.problems()) == (0, True)
+    journal = tmp_path / "out" / ".conversion.jsonl"  # as a killed process leaves it: files, and no step done
+    journal.write_text("".join(line for line in journal.open() if '"step"' not in line))
+    assert said in convert_daily_omni(release, tmp_path / "out").problems()
+
+
 def test_the_official_file_is_not_overwritten(release: Path, tmp_path: Path) -> None:
     theirs = qa_file(tmp_path / "qa.json", [official("v1", "q1")])
     with pytest.raises(ConfigError, match="would be overwritten"):
