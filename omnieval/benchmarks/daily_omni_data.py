@@ -37,9 +37,11 @@ def locate(data: Path) -> tuple[Path, Path]:
 
 
 def table_of(content: Any, path: Path, split: str | None) -> tuple[list[Any], list[str]]:
-    """All rows of the question file, and notes; a dict holds splits."""
+    """All rows of the question file, and notes; a dict holds the rows by name, or splits of them."""
     notes: list[str] = []
+    content = rows.listed_entries(content)
     if isinstance(content, dict):
+        content = {name: rows.listed_entries(part) for name, part in content.items()}
         if not content or not all(isinstance(part, list) for part in content.values()):
             raise DataError(
                 f"{path}: expected a list of rows, or splits that are lists of rows; fetch the file again"

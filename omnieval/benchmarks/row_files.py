@@ -85,7 +85,7 @@ def read_rows(path: Path, *, columns: Sequence[str] | None = None) -> list[Any]:
     if suffix == ".parquet":
         return _parquet(path, columns)
     if suffix == ".json":
-        content = rows.read_json(path)
+        content = rows.listed_entries(rows.read_json(path))
         if isinstance(content, dict):
             lists = [value for value in content.values() if isinstance(value, list)]
             content = lists[0] if len(lists) == 1 else content

@@ -184,6 +184,17 @@ def few(names: Iterable[str], shown: int = 5) -> str:
     return ", ".join(ordered[:shown]) + rest
 
 
+def listed_entries(content: Any) -> Any:
+    """The rows of a mapping of rows (`{"Entry_1": {...}, ...}`) as a list, in order; all else as it is."""
+    entries = list(content.values()) if isinstance(content, dict) else []
+    return entries if entries and all(map(_is_row, entries)) else content
+
+
+def _is_row(value: Any) -> bool:
+    """A mapping that holds more than mappings and lists: not a split of rows, nor settings by group."""
+    return isinstance(value, dict) and any(isinstance(field, str | int | float) for field in value.values())
+
+
 def require(table: Sequence[Any], path: Path, names: Sequence[str]) -> None:
     """Raises DataError naming the columns that were found when no row has the needed ones."""
     columns = {str(key) for row in table[:100] if isinstance(row, Mapping) for key in row}

@@ -64,8 +64,18 @@ def locate(data: Path, language: str, name: str) -> Path:
         for candidate in (root / language / name, root / name):
             if candidate.is_file():
                 return candidate
-    found = ", ".join(sorted(path.name for path in data.iterdir())[:8]) or "nothing"
-    raise DataError(f"{data}: expected {language}/{name}, found {found}")
+    raise no_list(data, f"{language}/{name}")
+
+
+def no_list(folder: Path, wanted: str) -> DataError:
+    """What to say of a folder without the list."""
+    found = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
+    tables = any(path.suffix in (".arrow", ".parquet") for path in (*folder.glob("*"), *folder.glob("*/*")))
+    what = "a copy as Arrow tables, which is not read" if tables else found
+    return DataError(
+        f"{folder}: expected {wanted}, found {what}; fetch the official layout: omnieval data pull seed-tts "
+        f"--dst {folder.name}-official"
+    )
 
 
 def _in_archive(archive: Path, language: str, name: str) -> Path:

@@ -16,6 +16,7 @@ from omnieval.benchmarks import rows
 from omnieval.benchmarks.daily_omni_data import table_of
 from omnieval.benchmarks.hub import snapshot_of
 from omnieval.benchmarks.row_files import read_all
+from omnieval.benchmarks.seed_tts_list import no_list
 from omnieval.benchmarks.video_mme_data import VideoMMEFiles, locate, sample_of
 from omnieval.config import counted
 from omnieval.datasets.merge import name_of
@@ -257,6 +258,8 @@ def _seed_tts_files(src: Path) -> dict[str, Path]:
         if start is not None:
             found["/".join(name.parts[start:])] = path
     if not any(name.endswith(".lst") for name in found):
+        if archive is None:
+            raise no_list(src, "en/meta.lst or zh/meta.lst")
         raise DataError(f"{src}: no en/meta.lst and no zh/meta.lst in it; fetch seedtts_testset.tar again")
     return found
 

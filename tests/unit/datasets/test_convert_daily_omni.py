@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnieval import api
+from omnieval.benchmarks.row_files import read_rows
 from omnieval.datasets import convert_daily_omni
 from omnieval.datasets.merge import merge, qa_row, repeats
 from omnieval.datasets.pages import memory_for, pages
@@ -174,6 +175,22 @@ def test_official_rows_in_splits_serve_and_others_are_refused(release: Path, tmp
     assert convert_daily_omni(release, tmp_path / "out", official_qa=split).rows == 5
     with pytest.raises(DataError, match=r"expected the columns video_id, Question.*found a"):
         convert_daily_omni(release, tmp_path / "out2", official_qa=qa_file(tmp_path / "x.json", [{"a": 1}]))
+
+
+def test_official_rows_by_name_serve(release: Path, tmp_path: Path) -> None:
+    table = [official("v1", "q1"), official("v2", "q3", "C")]
+    entries = {f"Entry_{i}": one for i, one in enumerate(table, 1)}
+    path = tmp_path / "official.json"
+    for number, content in enumerate((table, entries, {"test": entries})):
+        path.write_text(json.dumps(content))
+        done = convert_daily_omni(release, tmp_path / f"out{number}", official_qa=path)
+        assert [len(done.without_match), len(done.differing)] == [3, 1]
+        assert written_qa(tmp_path / f"out{number}")[:2] == table
+    path.write_text(json.dumps(entries))
+    assert read_rows(path) == table
+    path.write_text(json.dumps({"settings": {"a": {"b": 1}}}))
+    with pytest.raises(DataError, match="expected a list of rows, or splits"):
+        convert_daily_omni(release, tmp_path / "none", official_qa=path)
 
 
 def test_durations_are_measured_where_no_file_tells(media: Media, tmp_path: Path) -> None:

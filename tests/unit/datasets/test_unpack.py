@@ -125,6 +125,16 @@ def test_what_is_no_seed_tts_is_refused(tmp_path: Path) -> None:
         convert_seed_tts(tar(tmp_path / "a.tar", {"en/x.wav": b"1"}), tmp_path / "out")
 
 
+def test_seed_tts_as_arrow_tables_is_refused_with_where_the_official_layout_is(tmp_path: Path) -> None:
+    (tmp_path / "arrow" / "en").mkdir(parents=True)
+    (tmp_path / "arrow" / "en" / "data-00000-of-00001.arrow").write_bytes(b"ARROW1")
+    said = r"found a copy as Arrow tables, which is not read; fetch the official layout: omnieval data pull seed-tts"
+    with pytest.raises(DataError, match=said):
+        convert_seed_tts(tmp_path / "arrow", tmp_path / "out")
+    with pytest.raises(DataError, match=rf"expected en/meta.lst, {said}"):
+        check_data("seed-tts-en", tmp_path / "arrow")
+
+
 @pytest.mark.parametrize(
     ("name", "fields", "problem"),
     [
