@@ -1,4 +1,4 @@
-"""Which media files a data set's folder holds, at any depth and in zip archives, by their bare name."""
+"""Which media files a data set's folder holds, at any depth and in archives, by their bare name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
 from omnieval.errors import DataError
-from omnieval.media.source import listed
+from omnieval.media.source import is_archive, listed
 
 VIDEO_SUFFIXES = frozenset({".mp4", ".mkv", ".webm", ".avi", ".mov"})
 
@@ -20,8 +20,8 @@ class MediaIndex:
     that cannot be used.
     """
 
-    def __init__(self, root: Path, suffixes: Collection[str], *, archives: str = "*.zip") -> None:
-        """archives: pattern of archive names to look into, in any case."""
+    def __init__(self, root: Path, suffixes: Collection[str], *, archives: str = "*") -> None:
+        """archives: pattern of the names of zip and tar archives to look into, in any case."""
         self.notes: list[str] = []
         self.repeated: set[str] = set()
         self._paths: dict[str, Path] = {}
@@ -31,7 +31,7 @@ class MediaIndex:
                 self._add(path.stem, path)
         self._plain = frozenset(self._paths)
         for path in plain:
-            if fnmatch(path.name.lower(), archives):
+            if is_archive(path) and fnmatch(path.name.lower(), archives):
                 self._look_into(path, suffixes)
 
     def find(self, name: str) -> Path | None:

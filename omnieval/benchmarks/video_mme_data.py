@@ -49,7 +49,7 @@ class VideoMMEFiles:
 
     def __init__(self, root: Path, *, with_subtitles: bool) -> None:
         self.videos = MediaIndex(root, VIDEO_SUFFIXES)
-        self.subtitles = MediaIndex(root, {".srt"}, archives="subtitle*.zip") if with_subtitles else None
+        self.subtitles = MediaIndex(root, {".srt"}, archives="subtitle*") if with_subtitles else None
 
     def media(self, video: str) -> dict[str, Path]:
         """Paths by role of one video, as far as they are there."""

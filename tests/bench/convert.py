@@ -45,7 +45,8 @@ def convert(src, dst):
                               "Choice": row["candidates"], "Answer": row["answer"][0]})
     (dst / "qa.json").write_text(json.dumps(table))
 """
-OURS = "from omnieval.datasets import convert_daily_omni as convert"
+# Both begin with pyarrow loaded.
+OURS = "import pyarrow.parquet\nfrom omnieval.datasets import convert_daily_omni as convert"
 IDLE = "import pyarrow.parquet, omnieval.datasets\ndef convert(src, dst): pass"
 
 MEASURED = """

@@ -188,7 +188,7 @@ def test_official_rows_by_name_serve(release: Path, tmp_path: Path) -> None:
         assert written_qa(tmp_path / f"out{number}")[:2] == table
     path.write_text(json.dumps(entries))
     assert read_rows(path) == table
-    path.write_text(json.dumps({"settings": {"a": {"b": 1}}}))
+    path.write_text(json.dumps({"settings": {"a": [1]}}))
     with pytest.raises(DataError, match="expected a list of rows, or splits"):
         convert_daily_omni(release, tmp_path / "none", official_qa=path)
 

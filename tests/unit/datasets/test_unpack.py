@@ -75,6 +75,19 @@ def test_questions_whose_video_is_missing_are_listed(tmp_path: Path) -> None:
     assert omnieval("data", "convert", "video-mme", "--src", src, "--dst", tmp_path / "out").returncode == 0
 
 
+def test_video_mme_in_tars_is_the_same_data_set_as_in_zips(tmp_path: Path) -> None:
+    zips, tars = video_mme(tmp_path / "zips"), video_mme(tmp_path / "tars")
+    for archive in tars.glob("*.zip"):
+        with zipfile.ZipFile(archive) as opened:
+            tar(archive.with_suffix(".tar"), {name: opened.read(name) for name in opened.namelist()})
+        archive.unlink()
+    first, second = (check_data("video-mme-subs", folder, part=True) for folder in (zips, tars))
+    assert (second.problems(), second.fingerprint) == ([], first.fingerprint)
+    unpacked = convert_video_mme(tars, tmp_path / "out")
+    assert unpacked.problems() == convert_video_mme(zips, tmp_path / "other").problems()
+    assert names(tmp_path / "out") == names(tmp_path / "other")
+
+
 def test_a_damaged_member_is_named_and_the_others_are_taken(tmp_path: Path) -> None:
     src = video_mme(tmp_path / "src")
     archive = src / "videos_chunked_01.zip"
