@@ -208,6 +208,7 @@ def test_a_run_hands_over_pictures_and_sounds_as_arrays_in_their_order(
     assert all_gone(pids(model))
 
 
+@pytest.mark.slow
 def test_several_devices_share_a_run_each_with_its_own_card(cache_dir: Path, tmp_path: Path) -> None:
     model = make_model(tmp_path / "model")
     code = (
@@ -266,6 +267,7 @@ def test_an_engine_that_dies_in_the_middle_is_started_anew_and_nothing_is_lost(
     assert all_gone(pids(model))
 
 
+@pytest.mark.slow
 def test_an_engine_that_always_dies_stops_the_run_which_can_be_resumed(
     cache_dir: Path, tmp_path: Path
 ) -> None:
@@ -338,6 +340,7 @@ def test_a_client_that_ends_leaves_no_process_and_a_run_to_resume(
     assert report(run)["complete"] is True
 
 
+@pytest.mark.slow
 def test_an_engine_that_is_killed_from_outside_is_replaced(cache_dir: Path, tmp_path: Path) -> None:
     model = make_model(tmp_path / "model", task="1 hang")
     run = tmp_path / "run"
@@ -415,7 +418,7 @@ def test_settings_that_it_does_not_heed_are_refused(cache_dir: Path, tmp_path: P
         ask(model, cache_dir, vllm_omni__arguments={"no_such": 1})
 
 
-@pytest.mark.usefixtures("engine_installed")
+@pytest.mark.slow
 def test_a_limit_of_the_engine_names_the_setting_that_mends_it(cache_dir: Path, tmp_path: Path) -> None:
     model = make_model(tmp_path / "model")
     done = omnieval(
