@@ -253,6 +253,17 @@ class VllmOmniConfig(Strict):
         return None if value is None else value.expanduser().absolute()
 
 
+class TransformersConfig(Strict):
+    """A model in process by transformers (backend `transformers-minicpmo`).
+
+    dtype: of its weights. num_beams: how many answers are followed at once; null leaves the model's own.
+    """
+
+    dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16"
+    attention: Literal["sdpa", "flash_attention_2", "eager"] = "sdpa"
+    num_beams: int | None = Field(None, ge=1)
+
+
 class RunConfig(Strict):
     """One run, fully resolved. `task` holds the benchmark's own settings; the API key is not here.
 
@@ -276,6 +287,7 @@ class RunConfig(Strict):
     media: Literal["full", "none"] = "full"
     options: OptionsConfig = OptionsConfig()
     extra_body: dict[str, Any] = {}
+    transformers: TransformersConfig = TransformersConfig()
     select: SelectConfig = SelectConfig()
     backend_seed: int = 0
     gate: str | None = None

@@ -38,7 +38,7 @@ def troubles(folder: Path, expected: Sequence[str] = ()) -> list[str]:
     expected: further names of files without which the model is not whole.
     """
     if not folder.is_dir():
-        return [f"{folder} is no folder"]
+        return ["no such folder"]
     found = []
     if not model_config(folder):
         found.append(

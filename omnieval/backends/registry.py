@@ -13,6 +13,7 @@ BACKENDS = Registry(
         "realtime-duplex": "omnieval.backends.realtime_duplex:create",
         "llamacpp-omni": "omnieval.backends.llamacpp_omni:create",
         "vllm-omni-offline": "omnieval.backends.vllm_omni_offline:create",
+        "transformers-minicpmo": "omnieval.backends.minicpmo:create",
         "ground-truth": "omnieval.backends.recorded:create_ground_truth",
         "recorded": "omnieval.backends.recorded:create_recorded",
         "embedded": "omnieval.backends.embedded:create",
