@@ -11,7 +11,6 @@ import contextlib
 import json
 import shutil
 import tempfile
-import time
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +19,10 @@ from omnieval.backends import faults
 from omnieval.backends.base import BackendContext
 from omnieval.backends.body import Body
 from omnieval.backends.failed import FailedTry
+from omnieval.backends.llamacpp_answer import StreamAnswer
 from omnieval.backends.llamacpp_parts import parts_of, slices
 from omnieval.backends.llamacpp_sounds import SoundFolder
 from omnieval.backends.model_server import ModelServer
-from omnieval.backends.rounding import rounded
 from omnieval.backends.sound_limit import within
 from omnieval.backends.sse import EventTooLargeError, event_data
 from omnieval.backends.transport_faults import timeout_failure
@@ -41,7 +40,6 @@ from omnieval.types import (
     Response,
     ServerFacts,
     TextPart,
-    Timing,
 )
 
 if TYPE_CHECKING:
@@ -103,7 +101,7 @@ class LlamaCppServer:
         return ServerFacts("llamacpp-omni", model=model, details=details)
 
     async def generate(self, request: Request) -> Response:
-        answer = _Answer(request.sample_id)
+        answer = StreamAnswer(request.sample_id)
         limit_s = self._server.timeouts.total_s
         try:
             async with self._one, asyncio.timeout(limit_s):
@@ -129,7 +127,7 @@ class LlamaCppServer:
     async def close(self) -> None:
         await self._server.close()
 
-    async def _session(self, request: Request, folder: Path, answer: _Answer) -> None:
+    async def _session(self, request: Request, folder: Path, answer: StreamAnswer) -> None:
         system, parts = parts_of(request)
         media = [part for part in parts if isinstance(part, MediaPart)]
         sounds = [part.path for part in media if part.kind == "audio"]
@@ -203,7 +201,7 @@ class LlamaCppServer:
             )
             raise FailedTry(Failure("server", message, retryable=True, hint="look at the server's log"))
 
-    async def _decode(self, out: Path, answer: _Answer, *, speaks: bool) -> None:
+    async def _decode(self, out: Path, answer: StreamAnswer, *, speaks: bool) -> None:
         body = Body([json.dumps({"stream": True, "debug_dir": str(out), "round_idx": 0}).encode()])
         folder = SoundFolder(out, answer.began)
         watching = asyncio.create_task(folder.watch()) if speaks else None
@@ -221,7 +219,7 @@ class LlamaCppServer:
             await folder.rest()
             answer.sounds = folder
 
-    async def _events(self, response: httpx.Response, answer: _Answer) -> AsyncIterator[JsonDict]:
+    async def _events(self, response: httpx.Response, answer: StreamAnswer) -> AsyncIterator[JsonDict]:
         """To `[DONE]`, which alone says that the answer is whole."""
         events = event_data(self._server.pieces(response))
         first = True
@@ -269,68 +267,3 @@ class LlamaCppServer:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-class _Answer:
-    """One answer, put together event by event, with its times; they count from the first prefill."""
-
-    def __init__(self, sample_id: str) -> None:
-        self.began = time.monotonic()
-        self.ended = False
-        self.notes: tuple[str, ...] = ()
-        self.sounds: SoundFolder | None = None
-        self._sample_id = sample_id
-        self._started_wall = time.time()
-        self._text: list[str] = []
-        self._stopped = False
-        self._listens = False
-        self._metrics: JsonDict = {}
-        self._first_s: float | None = None
-        self._end_s: float | None = None
-
-    def begin(self) -> None:
-        self.began, self._started_wall = time.monotonic(), time.time()
-
-    def add(self, event: JsonDict) -> None:
-        if event.get("event") == "metrics":
-            self._metrics = {key: value for key, value in event.items() if key != "event"}
-            return
-        content = event.get("content")
-        if isinstance(content, str) and content:
-            self._text.append(content)
-            if self._first_s is None:
-                self._first_s = time.monotonic() - self.began
-        self._stopped |= bool(event.get("stop") or event.get("end_of_turn"))
-        self._listens |= bool(event.get("is_listen"))
-
-    def end(self) -> None:
-        self.ended = True
-        self._end_s = time.monotonic() - self.began
-
-    def response(self, error: Failure | None) -> Response:
-        spoken, audio = None, None
-        if self.sounds is not None:
-            try:
-                spoken = self.sounds.spoken()
-                audio = spoken.finish()
-            except FailedTry as failed:
-                error = error or failed.failure
-        listened = ("the model chose to listen on, instead of answering",) if self._listens else ()
-        last_s = spoken.last_s if spoken else None
-        length_s = spoken.duration_s if spoken else 0.0
-        return Response(
-            self._sample_id,
-            text="".join(self._text),
-            finish_reason="stop" if self._stopped and self.ended else None,
-            timing=Timing(
-                started=self._started_wall,
-                ttft_s=rounded(self._first_s),
-                ttfp_s=rounded(spoken.first_s) if spoken else None,
-                e2e_s=rounded(max(self._end_s, last_s or 0.0)) if self._end_s is not None else None,
-                rtf=rounded(last_s / length_s) if last_s is not None and length_s else None,
-            ),
-            error=error,
-            audio=audio,
-            notes=(*self.notes, *listened, *(spoken.notes if spoken else ())),
-            server_metrics=self._metrics,
-        )
