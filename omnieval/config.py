@@ -134,6 +134,13 @@ class PcmConfig(Strict):
     channels: int = Field(1, ge=1, le=8)
 
 
+class DuplexConfig(Strict):
+    """How a full-duplex session hears. speed: 1 is real time. silence_s: the most silence after its input."""
+
+    speed: float = Field(1.0, gt=0, le=100)
+    silence_s: float = Field(30.0, ge=1, le=600)
+
+
 class RecogniserConfig(Strict):
     """Who hears what was said. auto: the official one, whisper-hf for English and paraformer for Mandarin.
 
@@ -294,6 +301,7 @@ class RunConfig(Strict):
     stop_when: Literal["gate"] | None = None
     stream: bool = True
     pcm: PcmConfig = PcmConfig()
+    duplex: DuplexConfig = DuplexConfig()
     warmup: int = Field(0, ge=0)
 
     base_url: str | None = None

@@ -274,7 +274,7 @@ class Response:
     attempt counts from 1. `text` and `audio` of a failed try are kept for inspection and never scored.
     notes: what had to be mended or assumed to read the answer, one sentence each. server_metrics: figures
     of the server itself, as it reports them. server: the base URL of the one that was asked, where there
-    are several.
+    are several. session: of a full-duplex session its id, the model's decision, and what went over it.
     """
 
     sample_id: str
@@ -290,6 +290,7 @@ class Response:
     notes: tuple[str, ...] = ()
     server_metrics: Mapping[str, Any] = field(default_factory=dict)
     server: str | None = None
+    session: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def answered(self) -> bool:

@@ -251,6 +251,16 @@ class ModelServer:
     def _health_url(self) -> str:
         return f"{self._base_url.removesuffix('/v1')}/health"
 
+    async def alive(self) -> bool:
+        """Whether it is well and lists the model."""
+        if not await self.healthy():
+            return False
+        try:
+            await self.check()
+        except BackendError:
+            return False
+        return True
+
     def safe(self, failure: Failure) -> Failure:
         """The failure without the key, which a server may repeat in anything that it sends."""
         return replace(failure, message=faults.redact(failure.message, self._secret))

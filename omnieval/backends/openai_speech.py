@@ -23,7 +23,6 @@ from omnieval.backends.spoken import Spoken
 from omnieval.backends.sse import EventTooLargeError, event_data
 from omnieval.backends.transport_faults import timeout_failure
 from omnieval.config import RunConfig
-from omnieval.errors import BackendError
 from omnieval.types import (
     Capabilities,
     Failure,
@@ -123,13 +122,7 @@ class OpenAISpeech:
 
     async def alive(self) -> bool:
         """See `TellsLife`: by `/health` and the list of models."""
-        if not await self._server.healthy():
-            return False
-        try:
-            await self._server.check()
-        except BackendError:
-            return False
-        return True
+        return await self._server.alive()
 
     async def close(self) -> None:
         await self._server.close()

@@ -4,157 +4,264 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 from omnieval.backends import faults
 from omnieval.backends.failed import FailedTry
+from omnieval.backends.playback import Playback
+from omnieval.backends.realtime_fields import OUTPUT_RATE_HZ
+from omnieval.backends.realtime_log import SessionLog
+from omnieval.backends.realtime_pace import PIECE_MS, DuplexInput
 from omnieval.backends.rounding import rounded
 from omnieval.backends.sound_piece import add_base64
 from omnieval.backends.spoken import Spoken
 from omnieval.backends.token_times import TokenTimes
 from omnieval.config import PcmConfig
-from omnieval.types import Failure, JsonDict, Response, Timing
+from omnieval.media.wav import Pcm
+from omnieval.parsing import well_formed
+from omnieval.types import Failure, JsonDict, Response, SpokenAudio, Timing
 
 _AUDIO = ("response.audio.delta", "response.output_audio.delta")
 _TRANSCRIPT = ("response.audio_transcript.delta", "response.output_audio_transcript.delta")
 _TEXT = ("response.text.delta", "response.output_text.delta")
-_ASKED_HZ = 24_000
 _LOST_MS = 2.0  # what rounding may make of the server's running length of its sound
+_LOOK = "look at the server's log"
 
 
 class DuplexAnswer:
-    """Collects the events of one session.
+    """Collects the events of one session; a sound as input may bring several responses, silence one.
 
-    pcm: the format of the sound where its events do not say it. finished: `response.done` came. began:
-    anything of a response did. session_id: as the server names it.
+    heard: what the model hears. pcm: the format of the sound where its events do not say it. speed: how many
+    times as fast as real time it all goes. created: the session is there. finished: the answer is whole.
+    speaking: a response has begun to speak and is not done. session_id: as the server names it.
     """
 
-    def __init__(self, sample_id: str, pcm: PcmConfig, secret: str | None = None) -> None:
-        self._sample_id, self._secret = sample_id, secret
-        self._spoken = Spoken(pcm.model_copy(update={"rate_hz": pcm.rate_hz or _ASKED_HZ}))
+    def __init__(
+        self,
+        sample_id: str,
+        heard: DuplexInput,
+        pcm: PcmConfig,
+        *,
+        speed: float = 1.0,
+        secret: str | None = None,
+    ) -> None:
+        self._sample_id, self._heard, self._secret = sample_id, heard, secret
+        self._spoken = Spoken(pcm.model_copy(update={"rate_hz": pcm.rate_hz or OUTPUT_RATE_HZ}))
         self._times = TokenTimes()
+        self._playback = Playback(speed)
+        self._log = SessionLog()
         self._transcript: list[str] = []
         self._text: list[str] = []
         self._seen: set[str] = set()
+        self._ids: dict[str, str] = {}
         self._wall: float | None = None
-        self._request = self._origin = time.monotonic()
+        self._request = time.monotonic()
+        self._first_append_s: float | None = None
+        self._silence_s: float | None = None
         self._end_s: float | None = None
+        self._before_s = 0.0  # sound of earlier responses
         self._promised_ms = 0.0
+        self._acknowledged_ms = 0
+        self._responses = self._resumed = 0
+        self._listened = self._spoke = False
         self.session_id: str | None = None
-        self.created = self.began = self.finished = self.listened = self.spoke = False
-        self.response_id: str | None = None
-        self.item_id: str | None = None
+        self.created = self.finished = self.speaking = False
         self.last_event = "nothing"
+        self.late_s = 0.0
+        if speed != 1.0:
+            self.note(f"the input was sent {speed:g} times as fast as real time")
 
     def begin(self) -> None:
         """The session is asked for now."""
         self._wall, self._request = time.time(), time.monotonic()
-        self._origin = self._request
-
-    def first_piece(self) -> None:
-        """The first silence goes out now: TTFT and TTFP count from here."""
-        self._origin = time.monotonic()
 
     def note(self, sentence: str) -> None:
         """Keep what a reader must know."""
         self._spoken.note(sentence)
 
-    def played_ms(self) -> int:
-        """How much of the sound has been played by now, if it is played as it comes."""
-        if self._spoken.first_s is None:
-            return 0
-        return round(1000 * min(self._spoken.duration_s, self._now_s() - self._spoken.first_s))
+    def resumed(self) -> None:
+        """The connection broke, and the session goes on over another."""
+        self._resumed += 1
+        self.note("the connection broke, and the session was resumed")
 
-    def add(self, frame: str | bytes) -> None:
-        """One frame. Raises FailedTry for an error, an end before the answer's, and for damaged frames."""
-        event = _object(frame)
+    def sent(self, event: JsonDict) -> None:
+        """An event goes up now. TTFT and TTFP count from the first silence."""
+        self._log.sent(event["type"])
+        if event["type"] == "input_audio_buffer.append":
+            at_s = self._now_s()
+            self._first_append_s = at_s if self._first_append_s is None else self._first_append_s
+            if not event["is_speech"] and self._silence_s is None:
+                self._silence_s = at_s
+
+    def acknowledgement(self) -> JsonDict | None:
+        """How much has been played by now, if it is played as it comes; None where nothing more has been."""
+        played_ms = self._playback.played_ms(self._now_s())
+        if played_ms <= self._acknowledged_ms:
+            return None
+        self._acknowledged_ms = played_ms
+        return {"type": "playback.ack", "played_ms": played_ms, "committed_ms": played_ms, **self._ids}
+
+    def add(self, event: JsonDict) -> None:
+        """One event. Raises FailedTry for an error, an end before the answer's, and for unusable sound."""
         kind = str(event.get("type") or "")
+        self.last_event = faults.shorten(kind) or "an event without a type"
+        self._log.received(self.last_event, self._now_s())
         name = event.get("event_id")
         if isinstance(name, str):
             if name in self._seen:
                 self.note("the server sent events twice; each was taken once")
                 return
             self._seen.add(name)
-        self.last_event = faults.shorten(kind) or "an event without a type"
         if kind == "error":
             raise self._refused(event)
         if kind in ("session.closed", "session.expired") and not self.finished:
             message = f"the session ended with {kind} before response.done"
-            raise FailedTry(Failure("server", message, retryable=True, hint="look at the server's log"))
+            raise FailedTry(Failure("server", message, retryable=True, hint=_LOOK))
         if kind == "session.created":
-            self.created = True
             session = event.get("session")
             found = session.get("id") if isinstance(session, dict) else event.get("session_id")
             self.session_id = found if isinstance(found, str) else self.session_id
+            self.created = True
         elif kind.startswith("response.") and not self.finished:
             if not self.created:
                 message = f"{self.last_event} came before session.created"
-                hint = "is it a full-duplex server? Look at its version and its log"
+                hint = f"is it a full-duplex server? {_LOOK}"
                 raise FailedTry(Failure("protocol", message, retryable=True, hint=hint))
             self._take(kind, event)
 
     def _take(self, kind: str, event: JsonDict) -> None:
-        at_s, delta = self._now_s(), event.get("delta")
-        self.began = True
-        for key in ("response_id", "item_id"):
-            if isinstance(event.get(key), str):
-                setattr(self, key, event[key])
+        delta = event.get("delta")
+        self._ids |= {
+            key: event[key] for key in ("response_id", "item_id") if isinstance(event.get(key), str)
+        }
         if kind == "response.listen":
-            self.listened = True
+            self._listened = True
         elif kind == "response.speak":
-            self.spoke = True
+            self._spoke = self.speaking = True
         elif kind in _AUDIO and isinstance(delta, str) and delta:
-            self.spoke = True
-            self._spoken.say({"sample_rate_hz": event.get("sample_rate_hz")})
-            add_base64(self._spoken, delta, at_s)
-            details = event.get("metadata")
-            length = details.get("audio_duration_ms") if isinstance(details, dict) else None
-            if isinstance(length, int | float):
-                self._promised_ms = max(self._promised_ms, float(length))
+            self._spoke = self.speaking = True
+            self._take_sound(event, delta)
         elif kind in _TRANSCRIPT + _TEXT and isinstance(delta, str) and delta:
             (self._transcript if kind in _TRANSCRIPT else self._text).append(delta)
-            self._times.take(at_s, 1, is_text=True)
+            self._times.take(self._now_s(), 1, is_text=True)
         elif kind == "response.done":
-            self._finish(event, at_s)
+            self._done(event)
 
-    def _finish(self, event: JsonDict, at_s: float) -> None:
+    def _take_sound(self, event: JsonDict, delta: str) -> None:
+        at_s, before_s = self._now_s(), self._spoken.duration_s
+        self._spoken.say({"sample_rate_hz": event.get("sample_rate_hz")})
+        add_base64(self._spoken, delta, at_s)
+        self._playback.add(at_s, self._spoken.duration_s - before_s)
+        details = event.get("metadata")
+        length = details.get("audio_duration_ms") if isinstance(details, dict) else None
+        if isinstance(length, int | float):
+            self._promised_ms = max(self._promised_ms, float(length))
+
+    def _done(self, event: JsonDict) -> None:
         response = event.get("response")
         status = response.get("status") if isinstance(response, dict) else None
-        if status in ("failed", "cancelled", "incomplete"):
+        if status == "cancelled" and not self._heard.sounded:
+            self.note("a response was cancelled while the input went on")
+        elif status in ("failed", "cancelled", "incomplete"):
             message = f"the response ended as {status}: {faults.shorten(json.dumps(response))}"
-            raise FailedTry(Failure("server", message, retryable=True, hint="look at the server's log"))
-        missing_ms = self._promised_ms - 1000 * self._spoken.duration_s
+            raise FailedTry(Failure("server", message, retryable=True, hint=_LOOK))
+        missing_ms = self._promised_ms - 1000 * (self._spoken.duration_s - self._before_s)
         if missing_ms > _LOST_MS:
             message = f"{missing_ms:.0f} ms of the sound never came, by the server's own count of its length"
             raise FailedTry(Failure("server", message, retryable=True, hint="look at the connection"))
-        self.finished, self._end_s = True, at_s
+        self._responses += 1
+        self.speaking, self._promised_ms, self._before_s = False, 0.0, self._spoken.duration_s
+        self._playback.next_response()
+        self._acknowledged_ms = 0
+        if self._heard.sounded:
+            self._finish()
 
-    def end_listening(self) -> None:
-        """All of the silence was sent, and the model chose to listen: that is its answer."""
-        self.finished, self._end_s = True, self._now_s()
+    def end_of_input(self) -> None:
+        """All of the silence was sent. To listen to it is an answer; nothing at all is still waited for."""
+        if (self._listened or self._responses) and not self.speaking:
+            self._finish()
+
+    @property
+    def decision(self) -> str | None:
+        """What the model chose: `speak`, `listen`, or None as long as it has not."""
+        return "speak" if self._spoke else "listen" if self._listened else None
+
+    @property
+    def stalls(self) -> list[list[int]]:
+        """Gaps in the sound, if it is played as it comes: [ms from the request on, how many ms]."""
+        return [[round(1000 * at_s), round(1000 * for_s)] for at_s, for_s in self._playback.stalls]
+
+    @property
+    def got(self) -> str:
+        """How far the session is, for a reader who asks where it stalls."""
+        sent_s = self._heard.sent_ms / 1000
+        return (
+            f"the last one was {self.last_event}, after {sent_s:.1f} s of input, "
+            f"{self._spoken.duration_s:.1f} s of sound and {self._responses} whole responses"
+        )
+
+    def sound_since(self, frame: int) -> Pcm | None:
+        """The sound from that frame on, as far as it has come."""
+        return self._spoken.since(frame)
 
     def response(self, error: Failure | None) -> Response:
         """The end of the try. To listen is an answer without sound, with `listen` as its finish reason."""
-        last_s, length_s = self._spoken.last_s, self._spoken.duration_s
-        before_s = self._origin - self._request
-        spoke = self.spoke or not self.listened
+        if self.late_s > PIECE_MS / 1000:
+            self.note(f"the input fell up to {self.late_s:.1f} s behind its time, as on a slow link")
         return Response(
             sample_id=self._sample_id,
-            text="".join(self._transcript or self._text),
-            finish_reason=None if error is not None else "stop" if spoke else "listen",
-            timing=Timing(
-                started=self._wall,
-                ttft_s=rounded(self._times.first_text_s),
-                itl_s=tuple(rounded(gap) for gap in self._times.itl_s),
-                tpot_s=self._times.tpot_s(),
-                e2e_s=rounded(self._end_s),
-                ttfp_s=rounded(self._spoken.first_s),
-                rtf=rounded((before_s + last_s) / length_s) if last_s is not None and length_s else None,
-            ),
+            text=well_formed("".join(self._transcript or self._text)),
+            finish_reason=None if error is not None else "listen" if self.decision == "listen" else "stop",
+            timing=self._timing(),
             error=error,
-            audio=self._spoken.finish(),
+            audio=self._audio(),
             notes=self._spoken.notes,
+            session={
+                "id": self.session_id,
+                "decision": self.decision,
+                "responses": self._responses,
+                "resumed": self._resumed,
+                "input_ms": self._heard.sent_ms,
+                "late_ms": round(1000 * self.late_s),
+                "stalls": self.stalls,
+                **self._log.counts(),
+            },
         )
+
+    def _finish(self) -> None:
+        self.finished, self._end_s = True, self._now_s()
+
+    def _timing(self) -> Timing:
+        """From the first silence on; RTF from the request on, without the time of the input's sound."""
+        silence_s, spoken = self._silence_s, self._spoken
+        if silence_s is None or self._first_append_s is None:
+            return Timing(started=self._wall)
+        rtf = None
+        if spoken.first_s is not None and spoken.last_s is not None and spoken.duration_s:
+            over_input = self._heard.duration_s > 0 and spoken.first_s < silence_s
+            input_s = silence_s - self._first_append_s
+            rtf = None if over_input else (spoken.last_s - input_s) / spoken.duration_s
+
+        def since(at_s: float | None) -> float | None:
+            return None if at_s is None else rounded(at_s - silence_s)
+
+        return Timing(
+            started=self._wall,
+            ttft_s=since(self._times.first_text_s),
+            itl_s=tuple(rounded(gap) for gap in self._times.itl_s),
+            tpot_s=self._times.tpot_s(),
+            e2e_s=since(self._end_s),
+            ttfp_s=since(spoken.first_s),
+            rtf=rounded(rtf),
+        )
+
+    def _audio(self) -> SpokenAudio | None:
+        """Its pieces' times counted like all others."""
+        audio, silence_s = self._spoken.finish(), self._silence_s or 0.0
+        if audio is None:
+            return None
+        return replace(audio, chunks=tuple((rounded(at_s - silence_s), s) for at_s, s in audio.chunks))
 
     def _refused(self, event: JsonDict) -> FailedTry:
         error: Any = event.get("error")
@@ -165,10 +272,11 @@ class DuplexAnswer:
         )
 
     def _now_s(self) -> float:
-        return time.monotonic() - self._origin
+        return time.monotonic() - self._request
 
 
-def _object(frame: str | bytes) -> JsonDict:
+def event_of(frame: str | bytes) -> JsonDict:
+    """The event in a frame. Raises FailedTry for anything else."""
     try:
         event = json.loads(frame)
     except (ValueError, RecursionError):

@@ -131,6 +131,13 @@ class Spoken:
     def duration_s(self) -> float:
         return self._frames / self._format.rate_hz if self._format else 0.0
 
+    def since(self, frame: int) -> Pcm | None:
+        """The samples from that frame on that have come so far; None before any has."""
+        if self._format is None:
+            return None
+        size = self._format.frame_bytes
+        return Pcm(self._format, bytes(self._data[frame * size : self._frames * size]))
+
     def finish(self, *, in_pieces: bool = True) -> SpokenAudio | None:
         """The whole sound; with no frames where only empty pieces came, None where none came at all.
 

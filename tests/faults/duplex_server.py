@@ -19,29 +19,50 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 RATE_HZ = 24_000
+_CLOSING = {"close_busy": 1013, "close_policy": 1008, "close_too_large": 1009, "close_in_middle": 1011}
 
 
 @dataclass
 class Turn:
-    """fault: None, or one of full, die_at_start, die_in_middle, hang_at_start, hang_in_middle, garbage,
-    binary, wrong_order, duplicates, listen, lost_audio, expired, failed, refuse_resume, no_base64."""
+    """How one connection goes.
+
+    fault: None, or one of
+    before an answer: die_at_start, hang_at_start, close_busy, close_policy, close_too_large, wrong_order, silent;
+    in its middle, after half of the pieces: die_in_middle, close_in_middle, hang_in_middle, garbage, binary,
+    expired, error_in_middle, lost_audio; otherwise: duplicates, listen, failed, cancelled, no_base64,
+    refuse_resume.
+    pause_s: between the pieces of sound. early: a response while the input still sounds, before the answer to it.
+    """
 
     fault: str | None = None
     new_spelling: bool = False
     pieces: int = 4
+    pause_s: float = 0.02
+    early: bool = False
 
 
 @dataclass
 class DuplexServer:
-    """script: the turn of a connection, by its session's text and how often that was asked for."""
+    """script: the turn of a connection, by its session's text (empty: it answers what it hears) and how often
+    that was asked for. places: how many sessions it has room for; more are refused. key: where one is needed.
+
+    got: every event. heard: the sounding input by text. most: the most sessions at a time.
+    """
 
     script: Callable[[str, int], Turn]
     sound_of: Callable[[str], bytes]
+    places: int = 1000
+    key: str | None = None
     got: list[dict[str, Any]] = field(default_factory=list)
+    heard: dict[str, bytearray] = field(default_factory=dict)
     asked: dict[str, int] = field(default_factory=dict)
     sessions: dict[str, str] = field(default_factory=dict)
     sent: dict[str, int] = field(default_factory=dict)  # pieces of sound so far, by the session's text
     paths: list[str] = field(default_factory=list)
+    links: int = 0
+    open_sessions: int = 0
+    most: int = 0
+    refused: int = 0
     port: int = 0
 
     @property
@@ -56,7 +77,7 @@ class DuplexServer:
         loop, ready, stop = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
 
         async def main() -> None:
-            async with serve(self._serve, "127.0.0.1", 0, process_request=self._http) as server:
+            async with serve(self._serve, "127.0.0.1", self.port, process_request=self._http) as server:
                 self.port = next(iter(server.sockets)).getsockname()[1]
                 ready.set()
                 await stop.wait()
@@ -73,6 +94,8 @@ class DuplexServer:
 
     def _http(self, link: ServerConnection, request: Request) -> Response | None:
         self.paths.append(request.path)
+        if self.key is not None and request.headers.get("Authorization") != f"Bearer {self.key}":
+            return link.respond(401, json.dumps({"error": {"message": f"not {self.key}"}}))
         if request.path.startswith("/v1/realtime"):
             return None
         if request.path == "/v1/models":
@@ -80,8 +103,12 @@ class DuplexServer:
         return link.respond(404, "{}")
 
     async def _serve(self, link: ServerConnection) -> None:
-        with suppress(ConnectionClosed):
-            await self._turn(link)
+        self.links += 1
+        try:
+            with suppress(ConnectionClosed):
+                await self._turn(link)
+        finally:
+            self.links -= 1
 
     async def _turn(self, link: ServerConnection) -> None:
         opening = json.loads(await link.recv())
@@ -89,96 +116,138 @@ class DuplexServer:
         resumed = opening["type"] == "session.resume"
         text = (
             self.sessions[opening["session_id"]] if resumed
-            else opening["session"]["extra_body"]["duplex_initial_user_text"]
+            else opening["session"]["extra_body"].get("duplex_initial_user_text", "")
         )  # fmt: skip
         self.asked[text] = self.asked.get(text, 0) + 1
         turn = self.script(text, self.asked[text])
         fault = turn.fault
-
-        async def say(kind: str, **fields: Any) -> None:
-            await link.send(json.dumps({"type": kind, **fields}))
-
         if fault == "die_at_start":
             link.transport.abort()
             return
         if fault == "hang_at_start":
             await link.wait_closed()
             return
-        if fault == "full":
-            await say("error", error={"code": "resource_exhausted", "message": "no free session"})
+        if fault == "full" or self.open_sessions >= self.places:
+            self.refused += 1
+            await _say(link, "error", error={"code": "resource_exhausted", "message": "no free session"})
             return
         if fault == "refuse_resume" and resumed:
-            await say("error", error={"code": "session_not_found", "message": "no such session"})
+            await _say(link, "error", error={"code": "session_not_found", "message": "no such session"})
             return
         if not resumed:
             session_id = f"s{len(self.sessions)}"
             self.sessions[session_id] = text
             self.sent[text] = 0
+            self.heard[text] = bytearray()
             if fault != "wrong_order":
-                await say("session.created", session={"id": session_id})
-        reader = asyncio.create_task(self._listen(link))
+                await _say(link, "session.created", session={"id": session_id})
+        self.open_sessions += 1
+        self.most = max(self.most, self.open_sessions)
+        session = _Session(self, link, text, turn)
+        reader = asyncio.create_task(session.listen())
         try:
-            await self._answer(link, say, turn, text)
-            if fault not in ("die_in_middle", "refuse_resume"):
+            if not await session.answer():
                 await asyncio.wait_for(asyncio.shield(reader), 20)
         finally:
+            self.open_sessions -= 1
             reader.cancel()
 
-    async def _listen(self, link: ServerConnection) -> None:
-        async for frame in link:
+
+async def _say(link: ServerConnection, kind: str, **fields: Any) -> None:
+    await link.send(json.dumps({"type": kind, **fields}))
+
+
+@dataclass
+class _Session:
+    """One connection of a session."""
+
+    server: DuplexServer
+    link: ServerConnection
+    text: str
+    turn: Turn
+    sounding: asyncio.Event = field(default_factory=asyncio.Event)
+    quiet: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def listen(self) -> None:
+        async for frame in self.link:
             event = json.loads(frame)
-            self.got.append(event)
-            if event["type"] == "session.close":
-                await link.send(json.dumps({"type": "session.closed"}))
+            self.server.got.append(event)
+            if event["type"] == "input_audio_buffer.append":
+                if event["is_speech"]:
+                    self.server.heard[self.text] += base64.b64decode(event["audio"])
+                    self.sounding.set()
+                else:
+                    self.quiet.set()
+            elif event["type"] == "session.close":
+                await _say(self.link, "session.closed")
                 return
 
-    async def _answer(self, link: ServerConnection, say: Any, turn: Turn, text: str) -> None:
-        fault, infix = turn.fault, "output_" if turn.new_spelling else ""
-        while (
-            fault != "wrong_order"
-            and link.close_code is None
-            and not any(event["type"] == "input_audio_buffer.append" for event in self.got)
-        ):
-            await asyncio.sleep(0.01)
+    async def answer(self) -> bool:
+        """Whether the connection ends here."""
+        link, turn, fault = self.link, self.turn, self.turn.fault
+        if fault in _CLOSING and fault != "close_in_middle":
+            await link.close(_CLOSING[fault], "as told")
+            return True
+        if turn.early:
+            await self.sounding.wait()
+            await self._respond("r0", self.server.sound_of("early"), "mhm", None)
+        if fault != "wrong_order":
+            await self.quiet.wait()
+        if fault == "silent":
+            return False
         if fault == "listen":
-            await say("response.listen")
-            await say("response.done", response={"status": "completed"})
-            return
-        first = max(0, self.sent[text] - 1)  # a session that goes on says its last piece again
+            await _say(link, "response.listen")
+            if self.text:
+                await _say(link, "response.done", response={"status": "completed"})
+            return False
+        return await self._respond("r1", self.server.sound_of(self.text), self.text or "heard", fault)
+
+    async def _respond(self, name: str, sound: bytes, words: str, fault: str | None) -> bool:
+        link, infix = self.link, "output_" if self.turn.new_spelling else ""
+        first = max(0, self.server.sent[self.text] - 1) if name != "r0" else 0  # says its last piece again
         if not first:
-            await say("response.created", response={"id": "r1"})
-            await say("response.speak", response_id="r1")
-            await say(f"response.{infix}audio_transcript.delta", delta=text, response_id="r1", event_id="t")
-        sound = self.sound_of(text)
-        step = -(-len(sound) // 2 // turn.pieces) * 2
+            await _say(link, "response.created", response={"id": name})
+            await _say(link, "response.speak", response_id=name)
+            await _say(
+                link, f"response.{infix}audio_transcript.delta", delta=words, response_id=name, event_id=f"t{name}"
+            )
+        step = -(-len(sound) // 2 // self.turn.pieces) * 2
         for number, start in list(enumerate(range(0, len(sound), step)))[first:]:
             piece = sound[start : start + step]
-            sent = start + len(piece)
-            if number == 2 and await self._break(link, say, fault):
-                return
-            if number == 2 and fault == "lost_audio":
-                continue
+            if number == self.turn.pieces // 2:
+                if await self._break(fault):
+                    return fault not in ("hang_in_middle", "garbage", "binary", "expired", "error_in_middle")
+                if fault == "lost_audio":
+                    continue
             data = "%%%" if fault == "no_base64" else base64.b64encode(piece).decode()
+            length_ms = (start + len(piece)) / 2 / RATE_HZ * 1000
             for _ in range(2 if fault == "duplicates" else 1):
-                await say(
-                    f"response.{infix}audio.delta", delta=data, sample_rate_hz=RATE_HZ, response_id="r1",
-                    item_id="i1", event_id=f"a{number}", metadata={"audio_duration_ms": sent / 2 / RATE_HZ * 1000},
+                await _say(
+                    link, f"response.{infix}audio.delta", delta=data, sample_rate_hz=RATE_HZ, response_id=name,
+                    item_id="i1", event_id=f"{name}-{number}", metadata={"audio_duration_ms": length_ms},
                 )  # fmt: skip
-            self.sent[text] = number + 1
-            await asyncio.sleep(0.02)
-        await say(f"response.{infix}audio.done")
-        await say("response.done", response={"status": "failed" if fault == "failed" else "completed"})
+            if name != "r0":
+                self.server.sent[self.text] = number + 1
+            await asyncio.sleep(self.turn.pause_s)
+        await _say(link, f"response.{infix}audio.done")
+        status = fault if fault in ("failed", "cancelled") else "completed"
+        await _say(link, "response.done", response={"id": name, "status": status})
+        return False
 
-    async def _break(self, link: ServerConnection, say: Any, fault: str | None) -> bool:
+    async def _break(self, fault: str | None) -> bool:
         """Whether the answer ends here."""
         if fault in ("die_in_middle", "refuse_resume"):
-            link.transport.abort()
+            self.link.transport.abort()
+        elif fault == "close_in_middle":
+            await self.link.close(_CLOSING[fault], "as told")
         elif fault == "garbage":
-            await link.send("{not json")
+            await self.link.send("{not json")
         elif fault == "binary":
-            await link.send(b"\x00\xff\xfe")
+            await self.link.send(b"\x00\xff\xfe")
         elif fault == "expired":
-            await say("session.expired")
+            await _say(self.link, "session.expired")
+        elif fault == "error_in_middle":
+            await _say(self.link, "error", error={"code": "internal_error", "message": "the talker failed"})
         elif fault != "hang_in_middle":
             return False
         return True

@@ -18,6 +18,7 @@ from omnieval.report.reference import load_references
 NOT_IN_RECIPES = {"recipe", "task", "data", "recordings", "runs_dir", "cache_dir"}
 # What says nothing of the other kind of answer.
 OF_CHOICES, OF_SPEECH = {"parser", "media", "options"}, {"pcm"}
+OF_DUPLEX = {"duplex"}
 
 
 @pytest.mark.parametrize("name", recipe_names())
@@ -25,6 +26,7 @@ def test_every_key_is_there_and_resolves(name: str) -> None:
     values = yaml.safe_load(find_recipe(name).read_text())
     own = BENCHMARKS.load(values["benchmark"]).Settings
     foreign = OF_CHOICES if BENCHMARKS.load(values["benchmark"]).scoring == "speech" else OF_SPEECH
+    foreign = foreign | (set() if values["backend"] == "realtime-duplex" else OF_DUPLEX)
     expected = (set(RunConfig.model_fields) | set(own.model_fields)) - NOT_IN_RECIPES - foreign
     assert set(values) == expected
     config = api.configure(name)
