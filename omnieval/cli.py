@@ -13,6 +13,7 @@ import typer
 from omnieval.cache_commands import cache_app
 from omnieval.console import heard_display, new_console, print_line
 from omnieval.data_commands import data_app
+from omnieval.duplex_commands import duplex
 from omnieval.export_commands import export
 from omnieval.html_output import write_html
 from omnieval.suite_commands import run_suite, score_suite, show_suite
@@ -42,6 +43,7 @@ app.add_typer(data_app, name="data")
 app.command()(compare)
 app.command()(gate)
 app.command()(view)
+app.command()(duplex)
 app.command()(export)
 
 RunDirectory = Annotated[Path, typer.Argument(help="A run directory.", show_default=False)]

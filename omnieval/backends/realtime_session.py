@@ -85,6 +85,8 @@ class DuplexSession:
         reader = asyncio.create_task(self._read_answer(link))
         try:
             await asyncio.wait((sender, reader), return_when=asyncio.FIRST_COMPLETED)
+            if sender.done():
+                sender.result()  # an error of whoever is told of events
             if reader.done() or not answer.finished:  # what was received before the end counts
                 await reader
         finally:

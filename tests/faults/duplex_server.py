@@ -29,7 +29,7 @@ class Turn:
     fault: None, or one of
     before an answer: die_at_start, hang_at_start, close_busy, close_policy, close_too_large, wrong_order, silent;
     in its middle, after half of the pieces: die_in_middle, close_in_middle, hang_in_middle, garbage, binary,
-    expired, error_in_middle, lost_audio; otherwise: duplicates, listen, failed, cancelled, no_base64,
+    expired, error_in_middle, lost_audio; otherwise: duplicates, listen, listen_for_good (without response.done), failed, cancelled, no_base64,
     refuse_resume.
     pause_s: between the pieces of sound. early: a response while the input still sounds, before the answer to it.
     """
@@ -195,9 +195,9 @@ class _Session:
             await self.quiet.wait()
         if fault == "silent":
             return False
-        if fault == "listen":
+        if fault in ("listen", "listen_for_good"):
             await _say(link, "response.listen")
-            if self.text:
+            if self.text and fault == "listen":
                 await _say(link, "response.done", response={"status": "completed"})
             return False
         return await self._respond("r1", self.server.sound_of(self.text), self.text or "heard", fault)
@@ -209,7 +209,11 @@ class _Session:
             await _say(link, "response.created", response={"id": name})
             await _say(link, "response.speak", response_id=name)
             await _say(
-                link, f"response.{infix}audio_transcript.delta", delta=words, response_id=name, event_id=f"t{name}"
+                link,
+                f"response.{infix}audio_transcript.delta",
+                delta=words,
+                response_id=name,
+                event_id=f"t{name}",
             )
         step = -(-len(sound) // 2 // self.turn.pieces) * 2
         for number, start in list(enumerate(range(0, len(sound), step)))[first:]:

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +21,7 @@ from omnieval.errors import ConfigError
 from omnieval.media.wav import parse_wav
 from omnieval.samples import sample_dir
 from omnieval.types import Generation, MediaPart, Request, Response, SpeechTask
-from tests.command import lines, omnieval
+from tests.command import lines, omnieval, start
 from tests.faults.duplex_server import DuplexServer, Turn
 from tests.faults.speech_server import tone
 
@@ -25,17 +31,27 @@ REFERENCE = next((sample_dir("seed-tts") / "en" / "prompt-wavs").glob("*.wav"))
 
 
 def ask(
-    server: DuplexServer, count: int = 1, patience_s: float = 15, voice: str | None = None
+    server: DuplexServer,
+    count: int = 1,
+    patience_s: float = 15,
+    voice: str | None = None,
+    speed: float = 1.0,
+    key: str | None = None,
 ) -> list[Response]:
     """The answers to that many requests at once; nothing of them may be left running."""
     times = {"connect_s": 15, "first_token_s": patience_s, "between_chunks_s": patience_s, "total_s": 60}
     config = api.configure(
         "seed-tts-duplex",
-        overrides=[("base_url", server.base_url), ("model", "fake"), ("timeouts", times)],
+        overrides=[
+            ("base_url", server.base_url),
+            ("model", "fake"),
+            ("timeouts", times),
+            ("duplex.speed", speed),
+        ],
     )
 
     async def run() -> list[Response]:
-        backend = create(config, CONTEXT)
+        backend = create(config, replace(CONTEXT, api_key=key))
         reference = MediaPart("audio", REFERENCE, "audio/wav")
         requests = [
             Request(
@@ -52,9 +68,25 @@ def ask(
     return asyncio.run(run())
 
 
+def wait_until(holds: Callable[[], bool], patience_s: float = 30) -> None:
+    end = time.monotonic() + patience_s
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def open_sockets() -> int:
+    """Of this process, in which the server runs too."""
+    names = []
+    for entry in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):
+            names.append(str(entry.readlink()))
+    return sum(name.startswith("socket:") for name in names)
+
+
 def one(turn: Turn, later: Turn | None = None) -> tuple[Response, DuplexServer]:
     server = DuplexServer(lambda _, n: turn if n == 1 else later or turn, lambda _: SOUND)
-    hangs = (turn.fault or "").startswith("hang")
+    hangs = (turn.fault or "").startswith(("hang", "silent"))
     with server.running():
         return ask(server, patience_s=2 if hangs else 15)[0], server
 
@@ -94,6 +126,13 @@ def test_a_session_follows_the_protocol(new_spelling: bool) -> None:
         ("refuse_resume", "server", True),
         ("no_base64", "protocol", True),
         ("wrong_order", "protocol", True),
+        ("silent", "timeout", True),
+        ("close_busy", "busy", True),
+        ("close_policy", "configuration", False),
+        ("close_too_large", "configuration", False),
+        ("close_in_middle", "server", True),
+        ("error_in_middle", "server", True),
+        ("cancelled", "server", True),
     ],
 )
 def test_a_fault_has_its_kind_and_next_step(fault: str, kind: str, retryable: bool) -> None:
@@ -144,23 +183,128 @@ def test_pieces_are_sent_on_time_and_lateness_does_not_add_up() -> None:
         now[0] += seconds + 0.05  # always late
 
     async def run() -> list[int]:
-        pacer = Pacer(lambda: now[0], sleep)
-        return [await pacer.next_ms() for _ in range(5)]
+        pacer = Pacer(1.0, lambda: now[0], sleep)
+        return [await pacer.turn() for _ in range(5)]
 
-    assert asyncio.run(run()) == [200, 400, 600, 800, 1000]
+    assert asyncio.run(run()) == [1, 2, 3, 4, 5]
     assert waits == [0.2, 0.15, 0.15, 0.15]
 
 
+def test_sound_is_acknowledged_as_it_is_played_and_the_session_kept_alive() -> None:
+    server = DuplexServer(lambda _, n: Turn(pieces=12, pause_s=0.06), lambda _: tone(0.5))
+    with server.running():
+        answer = ask(server, speed=20)[0]
+    assert answer.error is None
+    acks = [event["played_ms"] for event in server.events("playback.ack")]
+    assert len(acks) > 3
+    assert acks == sorted(set(acks))
+    assert 0 < acks[0] <= acks[-1] <= 500
+    assert {event["response_id"] for event in server.events("playback.ack")} == {"r1"}
+    assert server.events("session.heartbeat")
+    assert len(answer.session["stalls"]) > 3  # at 20 times its speed the sound cannot be played without gaps
+    assert any("20 times" in note for note in answer.notes)
+    assert answer.session["sent"]["playback.ack"] == len(acks)
+    assert [kind for _, kind, _ in answer.session["received"]][:3] == [
+        "session.created", "response.created", "response.speak",
+    ]  # fmt: skip
+
+
+def test_no_more_silence_is_sent_than_configured_and_a_model_that_listens_has_decided() -> None:
+    server = DuplexServer(lambda _, n: Turn("listen_for_good"), lambda _: SOUND)
+    with server.running():
+        answer = ask(server, speed=50)[0]
+    assert (answer.error, answer.finish_reason) == (None, "listen")
+    assert len(server.events("input_audio_buffer.append")) == 150
+
+
+def test_a_place_is_given_back_before_the_next_session_is_asked_for() -> None:
+    server = DuplexServer(lambda _, n: Turn(pause_s=0), lambda _: SOUND, places=1)
+    with server.running():
+        answers = [ask(server)[0] for _ in range(3)]
+    assert [answer.error for answer in answers] == [None] * 3
+    assert (server.refused, server.most) == (0, 1)
+
+
+def test_a_key_is_sent_and_never_shown() -> None:
+    server = DuplexServer(lambda _, n: Turn(), lambda _: SOUND, key="not-so-secret")
+    with server.running():
+        assert ask(server, key="not-so-secret")[0].error is None
+        refused = ask(server, key="secret")[0]
+        server.key = "secret2"
+        shown = ask(server, key="secret")[0]
+    assert refused.error is not None
+    assert (refused.error.kind, refused.error.status) == ("configuration", 401)
+    assert shown.error is not None
+    assert "secret" not in shown.error.message
+
+
 @pytest.mark.slow
-def test_two_hundred_sessions_with_faults_end_once_each() -> None:
+def test_two_hundred_sessions_with_faults_end_once_each_and_leave_no_socket() -> None:
     faults = [None, None, "full", "die_in_middle", "garbage", "die_at_start", "listen", "expired"]
     server = DuplexServer(lambda text, _: Turn(faults[int(text.split()[1]) % 8]), lambda _: SOUND)
     with server.running():
+        ask(server)
+        sockets = open_sockets()
         answers = [answer for _ in range(10) for answer in ask(server, 20, 15)]
+        wait_until(lambda: server.links == 0)
+        assert open_sockets() == sockets
     assert len(answers) == 200
+    assert server.open_sessions == 0
     for number, answer in enumerate(answers):
         fault = faults[number % 20 % 8]
         assert (answer.error is None) == (fault in (None, "listen")), (fault, answer.error)
+
+
+def test_a_run_that_was_killed_goes_on_with_what_is_left(cache_dir: Path, tmp_path: Path) -> None:
+    server = DuplexServer(
+        lambda _, n: Turn("hang_in_middle" if len(server.asked) == 4 else None), lambda _: SOUND
+    )
+    out = tmp_path / "run"
+    flags = ("--out", out, "--cache-dir", cache_dir, "--set", "warmup=0", "--set", "score=later")
+    with server.running():
+        running = start(
+            "run", "seed-tts-duplex", "--sample", "--base-url", server.base_url, "--model", "fake", *flags
+        )
+        wait_until(lambda: len(server.asked) == 4)
+        os.kill(running.pid, signal.SIGKILL)
+        running.communicate()
+        wait_until(lambda: server.links == 0)
+        done = omnieval("run", "--resume", out, "--base-url", server.base_url)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert sorted(server.asked.values()) == [1] * 7 + [2]
+    assert len(list((out / "audio").glob("*.wav"))) == 8
+
+
+def test_a_run_that_is_interrupted_ends_in_good_order(cache_dir: Path, tmp_path: Path) -> None:
+    server = DuplexServer(lambda _, n: Turn(pause_s=0.3), lambda _: SOUND)
+    out = tmp_path / "run"
+    flags = ("--out", out, "--cache-dir", cache_dir, "--set", "warmup=0", "--set", "score=later")
+    with server.running():
+        running = start(
+            "run", "seed-tts-duplex", "--sample", "--base-url", server.base_url, "--model", "fake", *flags
+        )
+        wait_until(lambda: len(server.asked) == 2)
+        running.send_signal(signal.SIGINT)
+        told, _ = running.communicate(timeout=60)
+        wait_until(lambda: server.links == 0)
+    assert running.returncode == 1, told
+    assert "--resume" in told
+    assert [row["error"] for row in lines(out / "responses.jsonl")] == [None] * len(server.asked)
+
+
+def test_the_sound_of_a_failed_try_is_kept_apart(cache_dir: Path, tmp_path: Path) -> None:
+    server = DuplexServer(lambda _, n: Turn("lost_audio" if n == 1 else None), lambda _: SOUND)
+    with server.running():
+        done = omnieval(
+            "run", "seed-tts-duplex", "--sample", "--limit", "1", "--base-url", server.base_url, "--model", "fake",
+            "--out", tmp_path / "run", "--cache-dir", cache_dir, "--set", "retry.first_wait_s=0",
+            "--set", "warmup=0", "--set", "score=later",
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert len(list((tmp_path / "run" / "audio" / "failed").glob("*.wav"))) == 1
+    first, second = lines(tmp_path / "run" / "responses.jsonl")
+    assert "never came" in first["error"]["message"]
+    assert (second["error"], second["session"]["decision"]) == (None, "speak")
 
 
 def test_a_run_over_the_sample_says_every_line(cache_dir: Path, tmp_path: Path) -> None:

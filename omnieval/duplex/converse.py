@@ -1,0 +1,108 @@
+"""Hold one conversation with a full-duplex server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from omnieval.backends.base import BackendContext
+from omnieval.backends.realtime_duplex import RealtimeDuplex, create
+from omnieval.backends.realtime_fields import session_fields
+from omnieval.backends.realtime_pace import DuplexInput
+from omnieval.backends.retry import wait_seconds
+from omnieval.config import RunConfig
+from omnieval.duplex.record import Recorder
+from omnieval.engine.signals import run_to_end, stop_on_signals
+from omnieval.errors import ConfigError
+from omnieval.media.transport import InlineMedia
+from omnieval.types import Failure, JsonDict, Response
+
+
+def converse(
+    config: RunConfig,
+    sound: bytes,
+    out: Path,
+    *,
+    text: str | None = None,
+    voice: Path | None = None,
+    instructions: str | None = None,
+    asked: JsonDict | None = None,
+    api_key: str | None = None,
+    notify: Callable[[str], None] = lambda _: None,
+) -> JsonDict:
+    """Let the model hear a sound (16 kHz mono PCM16) in real time, and silence until it has answered.
+
+    config: server, model, `duplex`, `extra_body`, timeouts and retries are taken from it. out: an empty or a
+    new folder. text, voice, instructions: see `session_fields`. asked: further facts for `result.json`, whose
+    content is returned. A full server is waited for; SIGINT or SIGTERM ends the session, and what came is
+    kept. Raises ConfigError, BackendError, StorageError, OSError for an unreadable voice.
+    """
+    if config.backend != "realtime-duplex":
+        raise ConfigError(f"a conversation takes the backend realtime-duplex, not {config.backend}")
+    backend = create(config, BackendContext(media_url=InlineMedia().url, api_key=api_key))
+
+    async def work() -> JsonDict:
+        try:
+            facts = await backend.check()
+            fields = session_fields(
+                facts.model or "",
+                text=text,
+                instructions=instructions,
+                voice=voice,
+                extra_body=config.extra_body,
+            )
+            recorder = Recorder(out, api_key)
+            told = {"model": facts.model, "base_url": config.base_url, "speed": config.duplex.speed}
+            response = await _until_held(config, backend, fields, sound, recorder, notify)
+            return recorder.finish(response, told | (asked or {}))
+        finally:
+            await backend.close()
+
+    return run_to_end(work)
+
+
+async def _until_held(
+    config: RunConfig,
+    backend: RealtimeDuplex,
+    fields: JsonDict,
+    sound: bytes,
+    recorder: Recorder,
+    notify: Callable[[str], None],
+) -> Response:
+    """The session's answer. A server that has no room is asked again, as the configuration has it."""
+    attempt = 1
+    stop = asyncio.Event()
+    with stop_on_signals(stop.set):
+        while True:
+            heard = DuplexInput(sound, silence_s=config.duplex.silence_s)
+            answer = backend.new_answer("conversation", heard)
+            held = asyncio.create_task(
+                backend.hold(
+                    fields, heard, answer,
+                    lambda direction, event, answer=answer: recorder.event(direction, event, answer),
+                )
+            )  # fmt: skip
+            if not await _before(stop, held):
+                return answer.response(Failure("connection", "interrupted", hint="the session was ended"))
+            response = held.result()
+            busy = response.error is not None and response.error.kind == "busy"
+            wait_s = wait_seconds(config.retry, attempt, response.error) if busy and response.error else None
+            if wait_s is None:
+                return response
+            notify(f"the server has no room for a session; trying again in {wait_s:.1f} s")
+            if await _before(stop, asyncio.create_task(asyncio.sleep(wait_s))):
+                attempt += 1
+            else:
+                return response
+
+
+async def _before(stop: asyncio.Event, task: asyncio.Task[Response] | asyncio.Task[None]) -> bool:
+    """Whether the task ended by itself; else it is cancelled."""
+    stopped = asyncio.create_task(stop.wait())
+    await asyncio.wait((stopped, task), return_when=asyncio.FIRST_COMPLETED)
+    ended = task.done()
+    for one in (stopped, task):
+        one.cancel()
+    await asyncio.gather(stopped, task, return_exceptions=True)
+    return ended

@@ -1,0 +1,47 @@
+"""A recording as a full-duplex session hears it: 16 kHz mono PCM16."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from omnieval.backends.realtime_pace import RATE_HZ
+from omnieval.errors import MediaError
+from omnieval.media.audio import read_audio
+from omnieval.media.wav import PcmFormat, parse_wav
+
+_WANTED = PcmFormat(RATE_HZ, 1)
+
+
+def read_input(path: Path, *, convert: bool = False) -> bytes:
+    """The samples of a WAV file, or of any file with sound where `convert` is set.
+
+    Raises MediaError, with the command that converts the file, for any other format and for a damaged file.
+    """
+    if convert:
+        import numpy as np
+
+        samples = read_audio(path)
+        return np.rint(np.clip(samples, -1, 1) * 32767).astype("<i2").tobytes()
+    if not path.is_file():
+        raise MediaError(f"{path}: no such file; name a recording with --input-wav", kind="media_missing")
+    try:
+        pcm = parse_wav(path.read_bytes())
+    except OSError as error:
+        raise MediaError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except MediaError as error:
+        raise MediaError(f"{path}: {error}; {_advice(path)}") from error
+    if pcm.format != _WANTED:
+        raise MediaError(f"{path}: expected {_WANTED}, found {pcm.format}; {_advice(path)}")
+    if pcm.missing_bytes:
+        raise MediaError(
+            f"{path}: cut short: {pcm.missing_bytes} bytes of its sound are missing; record or fetch it again"
+        )
+    return pcm.data
+
+
+def _advice(path: Path) -> str:
+    """The command for the file, to be copied as it is."""
+    target = path.with_name(f"{path.stem}-16k.wav")
+    words = ["ffmpeg", "-i", str(path), "-ac", "1", "-ar", str(RATE_HZ), "-c:a", "pcm_s16le", str(target)]
+    return f"convert it: {shlex.join(words)} (or give --convert)"
