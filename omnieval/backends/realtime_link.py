@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import ssl
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from omnieval.backends import faults
 from omnieval.backends.failed import FailedTry
@@ -42,7 +42,7 @@ class RealtimeServer:
         self._url = f"ws{base_url.removeprefix('http')}/realtime?duplex=1"
         self._secret = secret
         self._connect_s = connect_s
-        self._proxy = None if is_local(base_url) else True
+        self._proxy: Literal[True] | None = None if is_local(base_url) else True
         self._tls = _tls_context() if self._url.startswith("wss:") else None
 
     @contextlib.asynccontextmanager

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from omnieval.backends.base import BackendContext
+from omnieval.backends.realtime_answer import DuplexAnswer
 from omnieval.backends.realtime_duplex import RealtimeDuplex, create
 from omnieval.backends.realtime_fields import session_fields
 from omnieval.backends.realtime_pace import DuplexInput
@@ -77,12 +79,8 @@ async def _until_held(
         while True:
             heard = DuplexInput(sound, silence_s=config.duplex.silence_s)
             answer = backend.new_answer("conversation", heard)
-            held = asyncio.create_task(
-                backend.hold(
-                    fields, heard, answer,
-                    lambda direction, event, answer=answer: recorder.event(direction, event, answer),
-                )
-            )  # fmt: skip
+            told = partial(_record, recorder, answer)
+            held = asyncio.create_task(backend.hold(fields, heard, answer, told))
             if not await _before(stop, held):
                 return answer.response(Failure("connection", "interrupted", hint="the session was ended"))
             response = held.result()
@@ -95,6 +93,10 @@ async def _until_held(
                 attempt += 1
             else:
                 return response
+
+
+def _record(recorder: Recorder, answer: DuplexAnswer, direction: str, event: JsonDict) -> None:
+    recorder.event(direction, event, answer)
 
 
 async def _before(stop: asyncio.Event, task: asyncio.Task[Response] | asyncio.Task[None]) -> bool:
