@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 import time
 from collections.abc import Callable
@@ -253,25 +252,6 @@ def test_two_hundred_sessions_with_faults_end_once_each_and_leave_no_socket() ->
     for number, answer in enumerate(answers):
         fault = faults[number % 20 % 8]
         assert (answer.error is None) == (fault in (None, "listen")), (fault, answer.error)
-
-
-def test_a_run_that_was_killed_goes_on_with_what_is_left(cache_dir: Path, tmp_path: Path) -> None:
-    server = DuplexServer(
-        lambda _, n: Turn("hang_in_middle" if len(server.asked) == 4 else None), lambda _: SOUND
-    )
-    out = tmp_path / "run"
-    flags = ("--out", out, "--cache-dir", cache_dir, "--set", "warmup=0", "--set", "score=later")
-    with server.running():
-        running = start(
-            "run", "seed-tts-duplex", "--sample", "--base-url", server.base_url, "--model", "fake", *flags
-        )
-        wait_until(lambda: len(server.asked) == 4)
-        os.kill(running.pid, signal.SIGKILL)
-        running.communicate()
-        done = omnieval("run", "--resume", out, "--base-url", server.base_url)
-    assert done.returncode == 0, done.stderr + done.stdout
-    assert sorted(server.asked.values()) == [1] * 7 + [2]
-    assert len(list((out / "audio").glob("*.wav"))) == 8
 
 
 def test_a_run_that_is_interrupted_ends_in_good_order(cache_dir: Path, tmp_path: Path) -> None:
