@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -85,10 +84,9 @@ def prune(
 
 
 def _folder(cache_dir: Path | None) -> Path:
-    from omnieval.media.cache import default_cache_dir
+    from omnieval.media.cache import users_cache_dir
 
-    named = os.environ.get("OMNIEVAL_CACHE_DIR")
-    return (cache_dir or (Path(named) if named else default_cache_dir())).expanduser().absolute()
+    return users_cache_dir() if cache_dir is None else cache_dir.expanduser().absolute()
 
 
 def _open(cache_dir: Path | None) -> MediaCache:

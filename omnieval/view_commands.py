@@ -30,5 +30,5 @@ def view(
             port=port,
             allow_remote=allow_remote,
             browser=not no_browser,
-            told=lambda url: typer.echo(f"{url}\nCtrl-C ends it."),
+            told=typer.echo,
         )

@@ -120,6 +120,15 @@ def speech_run(
     return run
 
 
+def many_questions(folder: Path, count: int) -> Path:
+    """The directory of a run of so many questions, all alike; fast to write."""
+    run = choice_run(folder, ["wrong"])
+    for name in ("samples.jsonl", "responses.jsonl", "scores.jsonl"):
+        line = (run.directory / name).read_text()
+        (run.directory / name).write_text("".join(line.replace('"s0"', f'"s{i}"') for i in range(count)))
+    return run.directory
+
+
 def _written(
     folder: Path, info: dict[str, Any], planned: Sequence[PlannedSample], responses: Sequence[Response]
 ) -> Run:

@@ -41,6 +41,12 @@ def default_cache_dir() -> Path:
     return user_cache_path("omnieval") / "media"
 
 
+def users_cache_dir() -> Path:
+    """The cache folder where no run names one: OMNIEVAL_CACHE_DIR, or the user's own."""
+    named = os.environ.get("OMNIEVAL_CACHE_DIR")
+    return (Path(named).expanduser() if named else default_cache_dir()).absolute()
+
+
 @dataclass(frozen=True, slots=True)
 class CachedFile:
     """One file of an entry. timestamp is in seconds of the source, where it has one."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import AsyncIterator, Iterator
 from importlib.resources import files
 from pathlib import Path
 
@@ -22,9 +23,9 @@ from omnieval.errors import OmnievalError
 from omnieval.runlog import Run
 from omnieval.view.folders import RunPlace, find_runs
 from omnieval.view.guard import Guard
-from omnieval.view.index import facts, index_path, open_index
+from omnieval.view.index import Index, Indexer, NotReadyError
 from omnieval.view.material import Material, cache_of, material
-from omnieval.view.pages import compare_page, page_of_text, runs_page, samples_page
+from omnieval.view.pages import compare_page, page_of_text, page_of_waiting, runs_page, samples_page
 from omnieval.view.query import Found, Query
 from omnieval.view.sample_page import sample_page
 
@@ -51,14 +52,25 @@ def make_app(root: Path, folder: Path, *, token: str, port: int, remote: bool = 
             Route("/static/{name}", _static),
         ],
         middleware=[guard],
-        exception_handlers={HTTPException: _said, OmnievalError: _said, sqlite3.Error: _said, OSError: _said},
-    )
+        exception_handlers={
+            HTTPException: _said, OmnievalError: _said, sqlite3.Error: _said, OSError: _said,
+            NotReadyError: _waits,
+        },
+        lifespan=viewer.living,
+    )  # fmt: skip
 
 
 class _Viewer:
     def __init__(self, root: Path, folder: Path) -> None:
         self._root = root
-        self._folder = folder
+        self._indexer = Indexer(folder)
+
+    @contextlib.asynccontextmanager
+    async def living(self, app: Starlette) -> AsyncIterator[None]:
+        """Around the server's life."""
+        del app
+        yield
+        self._indexer.close()
 
     def runs(self, request: Request) -> Response:
         del request
@@ -71,11 +83,9 @@ class _Viewer:
         _, about, remark = _headline(place)
         remarks = [remark] if remark else []
         with self._index(place) as index:
-            damaged = int(facts(index).get("damaged", 0))
-            if damaged:
-                remarks.append(f"{damaged} damaged lines of the run's files are left out.")
-            found = Found(index, query, self._other(runs, query.other))
-            facets = index.execute("SELECT * FROM facet ORDER BY key, value LIMIT 500").fetchall()
+            remarks += _remarks(index)
+            found = Found(index.rows, query, self._other(runs, query.other))
+            facets = index.rows.execute("SELECT * FROM facet ORDER BY key, value LIMIT 500").fetchall()
             others = [run for run in runs.values() if run.id != place.id]
             count, rows = found.count(), found.page()
         return HTMLResponse(samples_page(place, about, query, rows, count, facets, others, remarks))
@@ -87,8 +97,8 @@ class _Viewer:
         if other is None:
             raise HTTPException(404, "No such run to compare with.")
         with self._index(place) as index:
-            Found(index, query, other)
-            (both, rights, lost, gained) = index.execute(
+            Found(index.rows, query, other)
+            (both, rights, lost, gained) = index.rows.execute(
                 "SELECT count(*), total(s.outcome = 'correct' AND o.outcome = 'correct'),"
                 " total(s.outcome <> 'correct' AND o.outcome = 'correct'),"
                 " total(s.outcome = 'correct' AND o.outcome <> 'correct')"
@@ -108,7 +118,7 @@ class _Viewer:
         n, query = request.path_params["n"], Query.read(request.query_params)
         with self._index(place) as index:
             shown = self._material(place, index, n)
-            found = Found(index, query, self._other(runs, query.other))
+            found = Found(index.rows, query, self._other(runs, query.other))
             base = f"/run/{place.id}/sample"
             near = [
                 None if m is None else f"{base}/{m}{query.url()}"
@@ -152,21 +162,35 @@ class _Viewer:
         return runs, place
 
     @contextlib.contextmanager
-    def _index(self, place: RunPlace) -> Iterator[sqlite3.Connection]:
-        with contextlib.closing(open_index(place.path, self._folder)) as index:
+    def _index(self, place: RunPlace) -> Iterator[Index]:
+        index = self._indexer.open(place.path)
+        with contextlib.closing(index.rows):
             yield index
 
     def _other(self, runs: dict[str, RunPlace], name: str) -> Path | None:
         if name not in runs:
             return None
-        open_index(runs[name].path, self._folder).close()
-        return index_path(runs[name].path, self._folder)
+        self._indexer.open(runs[name].path).rows.close()
+        return self._indexer.place(runs[name].path)
 
-    def _material(self, place: RunPlace, index: sqlite3.Connection, n: int) -> Material:
-        found = material(Run.load(place.path), index, n) if n < 2**62 else None
+    def _material(self, place: RunPlace, index: Index, n: int) -> Material:
+        found = material(Run.load(place.path), index.rows, n) if n < 2**62 else None
         if found is None:
             raise HTTPException(404, "No such sample any more; go back to the list.")
         return found
+
+
+def _remarks(index: Index) -> Iterator[str]:
+    if index.damaged:
+        yield f"{index.damaged} damaged lines of the run's files are left out."
+    if index.outdated:
+        yield f"As the run was {_ago(time.time() - index.built)} ago; it has changed since. Reload for more."
+    if index.problem is not None:
+        yield index.problem
+
+
+def _ago(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def _headline(place: RunPlace) -> tuple[str, str, str]:
@@ -205,3 +229,10 @@ def _said(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
     text = str(error.detail) if isinstance(error, HTTPException) else str(error)
     return HTMLResponse(page_of_text("Not to be shown", text), status_code=status)
+
+
+def _waits(request: Request, error: Exception) -> Response:
+    """How far an index is; the page asks again by itself."""
+    share = error.share if isinstance(error, NotReadyError) else 0.0
+    again = {"refresh": "1"} if request.method == "GET" else {}
+    return HTMLResponse(page_of_waiting(share), status_code=503, headers={"retry-after": "1", **again})

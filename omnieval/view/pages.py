@@ -171,3 +171,13 @@ def _short(text: str | None, longest: int = _EXCERPT) -> str:
 def page_of_text(title: str, text: str) -> str:
     """A page that only says something."""
     return document(title, joined(element("p", text)), crumbs=[("Runs", "/")])
+
+
+def page_of_waiting(share: float) -> str:
+    """How far the index of a run is."""
+    return document(
+        "Reading the run",
+        element("p", f"{share:.0%} of its files are read. This page goes on by itself.", role="status"),
+        element("progress", value=f"{share:.3f}", max="1", aria_label="Read so far"),
+        crumbs=[("Runs", "/")],
+    )

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from omnieval.view.index_build import searchable
+
 PAGE = 50
 _JUDGED = "('correct', 'wrong', 'unparsed', 'failed')"
 SHOWS: Mapping[str, tuple[str, str]] = {
@@ -86,12 +88,9 @@ class Found:
         if query.facet is not None:
             where.append("s.n IN (SELECT n FROM member WHERE f = ?)")
             self._values.append(query.facet)
-        if len(query.text) >= 3:
-            where.append("s.n IN (SELECT rowid FROM words WHERE words MATCH ?)")
-            self._values.append('"' + query.text.replace('"', '""') + '"')
-        elif query.text:  # shorter than what the word index knows
-            where.append("(instr(lower(s.question), lower(?)) OR instr(lower(s.reply), lower(?)))")
-            self._values += [query.text, query.text]
+        if query.text:
+            where.append("s.n IN (SELECT n FROM words WHERE instr(text, ?))")
+            self._values.append(searchable(query.text))
         self._where = " AND ".join(f"({part})" for part in where)
         _, self._key, self._down = SORTS[query.sort]
 

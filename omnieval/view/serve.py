@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import socket
 import sys
+import tempfile
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from omnieval.errors import ConfigError
-from omnieval.media.cache import default_cache_dir
+from omnieval.media.cache import default_cache_dir, users_cache_dir
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -19,7 +21,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 def serve(
     root: Path, *, host: str, port: int, allow_remote: bool, browser: bool, told: Callable[[str], None]
 ) -> None:
-    """Show the runs of a folder until interrupted. told: gets the URL.
+    """Show the runs of a folder until interrupted. told: gets the URL, and what should be known beside it.
 
     Raises ConfigError without the extra `view`, for a folder that is not there, and a host or port that
     cannot be had.
@@ -45,20 +47,35 @@ def serve(
         raise ConfigError(
             f"{host}:{port} cannot be listened on: {error.strerror or error}; give another --port"
         ) from None
-    with bound:
+    with bound, _index_folder(told) as folder:
         number = bound.getsockname()[1]
         token = secrets.token_urlsafe(24)
-        app = make_app(
-            root.resolve(), default_cache_dir().parent / "view", token=token, port=number, remote=allow_remote
-        )
+        app = make_app(root.resolve(), folder, token=token, port=number, remote=allow_remote)
         name = f"[{host}]" if ":" in host else host
         url = f"http://{name}:{number}/?token={token}"
-        told(url)
+        told(f"{url}\nCtrl-C ends it.")
         if browser and _is_desktop():
             webbrowser.open(url)
         # No access log: it would hold the token.
         settings = uvicorn.Config(app, access_log=False, log_level="warning", timeout_graceful_shutdown=1)
         uvicorn.Server(settings).run(sockets=[bound])
+
+
+@contextlib.contextmanager
+def _index_folder(told: Callable[[str], None]) -> Iterator[Path]:
+    """Where indices are kept: with the user's cache; where that cannot be written, in a folder that goes."""
+    media = users_cache_dir()
+    folder = media.parent / "view" if media == default_cache_dir() else media / "view"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        with tempfile.TemporaryDirectory(prefix="omnieval-view-") as other:
+            told(f"{folder} cannot be written ({error.strerror or error}): indices lie in {other} for now")
+            yield Path(other)
+    else:
+        yield folder
 
 
 def _is_desktop() -> bool:

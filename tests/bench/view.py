@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from omnieval.view.app import make_app
 from omnieval.view.folders import find_runs
-from omnieval.view.index import open_index
+from omnieval.view.index import Indexer, NotReadyError
 from tests.bench.compare import write_choice_run
 
 
@@ -26,7 +26,7 @@ def main() -> None:
         places = {place.name: place for place in find_runs(runs).values()}
         for run in ("a", "b"):
             began = time.perf_counter()
-            open_index(places[run].path, Path(name)).close()
+            await_index(places[run].path, Path(name))
             print(f"index of {run}: {time.perf_counter() - began:.1f} s")
         client = TestClient(make_app(runs, Path(name), token="t", port=80), base_url="http://127.0.0.1:80")
         client.get("/?token=t")
@@ -36,6 +36,16 @@ def main() -> None:
             began = time.perf_counter()
             assert client.get(url).status_code == 200
             print(f"{url.replace(base, '/run')}: {1000 * (time.perf_counter() - began):.0f} ms")
+
+
+def await_index(run: Path, folder: Path) -> None:
+    """Make the index of a run and wait for it."""
+    indexer = Indexer(folder)
+    while True:
+        try:
+            return indexer.open(run).rows.close()
+        except NotReadyError:
+            time.sleep(0.05)
 
 
 if __name__ == "__main__":

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
-import sqlite3
+import time
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("starlette")
+from httpx import Response
 from starlette.testclient import TestClient
 
 from omnieval.errors import ConfigError
 from omnieval.runlog import Run
 from omnieval.view.app import make_app
 from omnieval.view.folders import find_runs
-from omnieval.view.index import index_path, open_index
+from omnieval.view.index import Indexer
 from omnieval.view.query import Found, Query
 from omnieval.view.serve import serve
-from tests.runs import choice_run, speech_run
+from tests.runs import choice_run, many_questions, speech_run
 
 ATTACKS = (
     "<script>window.hit=1</script>",
@@ -136,7 +138,6 @@ def test_a_damaged_torn_unscored_or_vanished_run_is_told(client: TestClient, tmp
     (folder / "report.json").unlink()
     with (folder / "responses.jsonl").open("a") as file:
         file.write('{"sample_id": "s0", "te')
-    (tmp_path / "index" / index_path(folder, tmp_path).name).unlink(missing_ok=True)
     page = client.get(f"/run/{run}").text
     assert "1 damaged lines" in page
     assert "Not scored yet." in page
@@ -151,7 +152,7 @@ def test_a_damaged_torn_unscored_or_vanished_run_is_told(client: TestClient, tmp
 
 def test_neighbours_follow_filter_and_order(tmp_path: Path) -> None:
     run = choice_run(tmp_path / "r", ["wrong", "correct", "wrong", "wrong"])
-    index = open_index(run.directory, tmp_path / "index")
+    index = Indexer(tmp_path / "index").open(run.directory).rows
     assert Found(index, Query(show="wrong"), None).beside(0, after=True) == 2
     down = Found(index, Query(show="wrong", sort="slow"), None)
     order = [row["n"] for row in down.page()]
@@ -162,11 +163,12 @@ def test_neighbours_follow_filter_and_order(tmp_path: Path) -> None:
 
 def test_a_damaged_index_is_made_anew(tmp_path: Path) -> None:
     run = choice_run(tmp_path / "r", ["wrong"])
-    open_index(run.directory, tmp_path).close()
-    index_path(run.directory, tmp_path).write_bytes(b"no database")
-    with open_index(run.directory, tmp_path) as index:
-        assert Found(index, Query(), None).count() == 1
-    assert isinstance(index, sqlite3.Connection)
+    indexer = Indexer(tmp_path)
+    indexer.open(run.directory).rows.close()
+    indexer.place(run.directory).write_bytes(b"no database")
+    index = indexer.open(run.directory)
+    assert Found(index.rows, Query(), None).count() == 1
+    index.rows.close()
 
 
 def test_a_spoken_run_shows_what_was_heard(tmp_path: Path) -> None:
@@ -197,3 +199,67 @@ def test_media_outside_the_data_set_are_not_served(tmp_path: Path) -> None:
     assert "lies outside" in client.get(f"/run/{name}/sample/0").text
     for k in range(3):
         assert client.get(f"/run/{name}/sample/0/media/{k}").status_code == 404
+
+
+def test_a_page_tells_how_far_the_index_is_and_comes_when_it_is_there(tmp_path: Path) -> None:
+    run = many_questions(tmp_path / "runs" / "a", 20_000)
+    client = opened(tmp_path / "runs", tmp_path / "index")
+    (name,) = find_runs(tmp_path / "runs")
+    began = time.monotonic()
+    first = client.get(f"/run/{name}")
+    assert time.monotonic() - began < 10
+    assert first.status_code == 503
+    assert first.headers["refresh"] == "1"
+    assert re.search(r"\d+% of its files are read", first.text)
+    assert patient(client, f"/run/{name}?show=wrong").text.count("of 20,000<") == 2
+    # While the index of a run that grew is being made, the one before answers, and says so.
+    with (run / "responses.jsonl").open("a") as file:
+        file.write('{"sample_id":"s1","text":"A"}\n')
+    index = Indexer(tmp_path / "index")
+    took = index.open(run).took_s
+    assert "it has changed since" in client.get(f"/run/{name}").text
+    assert took > 1
+
+
+def test_an_index_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    choice_run(tmp_path / "runs" / "a", ["wrong"])
+    (tmp_path / "index").write_text("a file where the folder should be")
+    client = opened(tmp_path / "runs", tmp_path / "index")
+    (name,) = find_runs(tmp_path / "runs")
+    answer = client.get(f"/run/{name}")
+    assert answer.status_code == 404
+    assert "cannot be made" in answer.text
+    assert client.get("/").status_code == 200
+
+
+def test_old_indices_and_what_killed_viewers_left_are_swept(tmp_path: Path) -> None:
+    run = choice_run(tmp_path / "r", ["wrong"])
+    for name, age_s in (
+        ("old.sqlite", 40 * 86400),
+        ("young.sqlite", 86400),
+        ("dead.tmp", 7200),
+        ("alive.tmp", 60),
+    ):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (time.time() - age_s,) * 2)
+    indexer = Indexer(tmp_path)
+    indexer.open(run.directory).rows.close()
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == sorted(
+        ["young.sqlite", "alive.tmp", indexer.place(run.directory).name]
+    )
+
+
+def opened(root: Path, index: Path) -> TestClient:
+    """A viewer's client that has shown its token."""
+    found = TestClient(make_app(root, index, token="t", port=8000), base_url="http://127.0.0.1:8000")
+    assert found.get("/?token=t").status_code == 200
+    return found
+
+
+def patient(client: TestClient, url: str) -> Response:
+    """The answer once the index is there, as a browser comes to it."""
+    for _ in range(60):
+        answer = client.get(url)
+        if answer.status_code != 503:
+            return answer
+    pytest.fail("the index is never there", pytrace=False)
