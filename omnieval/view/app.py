@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sqlite3
 import time
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -21,12 +21,15 @@ from starlette.routing import Route
 from omnieval.engine.workers import MediaWorkers
 from omnieval.errors import OmnievalError
 from omnieval.runlog import Run
-from omnieval.view.folders import RunPlace, find_runs
+from omnieval.view.differences import answers, utterances
+from omnieval.view.folders import Folder, RunPlace
 from omnieval.view.guard import Guard
+from omnieval.view.headlines import blocks, headline
 from omnieval.view.index import Index, Indexer, NotReadyError
-from omnieval.view.material import Material, cache_of, material
-from omnieval.view.pages import compare_page, page_of_text, page_of_waiting, runs_page, samples_page
+from omnieval.view.material import Material, cache_of, material, plain
+from omnieval.view.pages import page_of_text, page_of_waiting, samples_page
 from omnieval.view.query import Found, Query
+from omnieval.view.runs_page import PAGE, runs_page
 from omnieval.view.sample_page import sample_page
 
 _STATIC = {
@@ -34,6 +37,8 @@ _STATIC = {
     "view.css": ("omnieval.view", "static/view.css", "text/css"),
     "view.js": ("omnieval.view", "static/view.js", "text/javascript"),
 }
+# Samples whose files are known without reading their records again, and runs in a list to choose from.
+_REMEMBERED, _CHOICES = 32, 200
 
 
 def make_app(root: Path, folder: Path, *, token: str, port: int, remote: bool = False) -> Starlette:
@@ -62,8 +67,9 @@ def make_app(root: Path, folder: Path, *, token: str, port: int, remote: bool = 
 
 class _Viewer:
     def __init__(self, root: Path, folder: Path) -> None:
-        self._root = root
+        self._folder = Folder(root)
         self._indexer = Indexer(folder)
+        self._shown: OrderedDict[tuple[Path, int], Material] = OrderedDict()
 
     @contextlib.asynccontextmanager
     async def living(self, app: Starlette) -> AsyncIterator[None]:
@@ -73,52 +79,47 @@ class _Viewer:
         self._indexer.close()
 
     def runs(self, request: Request) -> Response:
-        del request
-        rows = [(place, *_headline(place)) for place in find_runs(self._root).values()]
-        return HTMLResponse(runs_page(str(self._root), rows))
+        query = Query.read(request.query_params)
+        found = [
+            place
+            for place in self._folder.runs().values()
+            if query.text.casefold() in place.name.casefold()
+            or (place.group is not None and query.text.casefold() in place.group.name.casefold())
+        ]
+        start = query.page * PAGE
+        shown = found[start : start + PAGE]
+        page = runs_page(str(self._folder.root), list(blocks(shown)), query, len(shown), len(found))
+        return HTMLResponse(page)
 
     def samples(self, request: Request) -> Response:
-        runs, place = self._place(request)
+        place = self._place(request)
         query = Query.read(request.query_params)
-        _, about, remark = _headline(place)
-        remarks = [remark] if remark else []
+        about = headline(place.path)
         with self._index(place) as index:
-            remarks += _remarks(index)
-            found = Found(index.rows, query, self._other(runs, query.other))
+            found = Found(index.rows, query, self._other(query.other))
             facets = index.rows.execute("SELECT * FROM facet ORDER BY key, value LIMIT 500").fetchall()
-            others = [run for run in runs.values() if run.id != place.id]
+            remarks = [about.remark, *_remarks(index)]
             count, rows = found.count(), found.page()
+        others = self._folder.others(place, _CHOICES)
         return HTMLResponse(samples_page(place, about, query, rows, count, facets, others, remarks))
 
     def against(self, request: Request) -> Response:
-        runs, place = self._place(request)
+        place = self._place(request)
         query = Query(other=request.path_params["other"])
-        other = self._other(runs, query.other)
+        other = self._folder.run(query.other)
         if other is None:
             raise HTTPException(404, "No such run to compare with.")
         with self._index(place) as index:
-            Found(index.rows, query, other)
-            (both, rights, lost, gained) = index.rows.execute(
-                "SELECT count(*), total(s.outcome = 'correct' AND o.outcome = 'correct'),"
-                " total(s.outcome <> 'correct' AND o.outcome = 'correct'),"
-                " total(s.outcome = 'correct' AND o.outcome <> 'correct')"
-                " FROM sample s JOIN other.sample o ON o.id = s.id"
-                " WHERE s.outcome IN ('correct','wrong','unparsed','failed')"
-                " AND o.outcome IN ('correct','wrong','unparsed','failed')"
-            ).fetchone()
-        counts = [
-            ("right in both", "", int(rights)), ("right there, not here", "lost", int(lost)),
-            ("right here, not there", "gained", int(gained)),
-            ("right in neither", "", int(both - rights - lost - gained)),
-        ]  # fmt: skip
-        return HTMLResponse(compare_page(place, runs[query.other], counts, both, query))
+            Found(index.rows, query, self._other(query.other))  # joins the other one
+            differ = utterances if headline(place.path).speech else answers
+            return HTMLResponse(differ(index.rows, place, other, query))
 
     def sample(self, request: Request) -> Response:
-        runs, place = self._place(request)
+        place = self._place(request)
         n, query = request.path_params["n"], Query.read(request.query_params)
         with self._index(place) as index:
             shown = self._material(place, index, n)
-            found = Found(index.rows, query, self._other(runs, query.other))
+            found = Found(index.rows, query, self._other(query.other))
             base = f"/run/{place.id}/sample"
             near = [
                 None if m is None else f"{base}/{m}{query.url()}"
@@ -129,19 +130,25 @@ class _Viewer:
         return HTMLResponse(sample_page(place.name, f"{base}/{n}", shown, near[0], near[1], up, everything))
 
     def media(self, request: Request) -> Response:
-        _, place = self._place(request)
-        with self._index(place) as index:
-            listed = self._material(place, index, request.path_params["n"]).files
-        k = request.path_params["k"]
-        if k >= len(listed) or not listed[k].path.is_file():
+        place = self._place(request)
+        n, k = request.path_params["n"], request.path_params["k"]
+        shown = self._shown.get((place.path, n))
+        if shown is None:
+            with self._index(place) as index:
+                shown = self._material(place, index, n)
+        if k >= len(shown.files):
             raise HTTPException(404, "No such file any more.")
-        return FileResponse(listed[k].path, media_type=listed[k].mime)
+        file = shown.files[k]
+        path = plain(file, shown.config)
+        if not path.is_file():
+            raise HTTPException(404, "No such file any more.")
+        return FileResponse(path, media_type=file.mime)
 
     async def prepare(self, request: Request) -> Response:
         """Make the frames and sounds of a sample through the project's own preparation."""
 
         def look() -> Material:
-            _, place = self._place(request)
+            place = self._place(request)
             with self._index(place) as index:
                 return self._material(place, index, request.path_params["n"])
 
@@ -154,12 +161,11 @@ class _Viewer:
                 await workers.close()
         return RedirectResponse(request.url.path.removesuffix("/prepare"), status_code=303)
 
-    def _place(self, request: Request) -> tuple[dict[str, RunPlace], RunPlace]:
-        runs = find_runs(self._root)
-        place = runs.get(request.path_params["run"])
+    def _place(self, request: Request) -> RunPlace:
+        place = self._folder.run(request.path_params["run"])
         if place is None:
             raise HTTPException(404, "No such run any more.")
-        return runs, place
+        return place
 
     @contextlib.contextmanager
     def _index(self, place: RunPlace) -> Iterator[Index]:
@@ -167,16 +173,21 @@ class _Viewer:
         with contextlib.closing(index.rows):
             yield index
 
-    def _other(self, runs: dict[str, RunPlace], name: str) -> Path | None:
-        if name not in runs:
+    def _other(self, name: str) -> Path | None:
+        """The index of the run to compare with, where there is one."""
+        other = self._folder.run(name) if name else None
+        if other is None:
             return None
-        self._indexer.open(runs[name].path).rows.close()
-        return self._indexer.place(runs[name].path)
+        self._indexer.open(other.path).rows.close()
+        return self._indexer.place(other.path)
 
     def _material(self, place: RunPlace, index: Index, n: int) -> Material:
         found = material(Run.load(place.path), index.rows, n) if n < 2**62 else None
         if found is None:
             raise HTTPException(404, "No such sample any more; go back to the list.")
+        self._shown[place.path, n] = found
+        while len(self._shown) > _REMEMBERED:
+            self._shown.popitem(last=False)
         return found
 
 
@@ -191,28 +202,6 @@ def _remarks(index: Index) -> Iterator[str]:
 
 def _ago(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-
-
-def _headline(place: RunPlace) -> tuple[str, str, str]:
-    """(figure, what was run, remark) as far as they are known."""
-    try:
-        run = Run.load(place.path)
-    except OmnievalError as error:
-        return "", "", str(error)
-    config = run.config
-    about = " · ".join(str(config[key]) for key in ("recipe", "model", "backend") if config.get(key))
-    about = f"{about} · {run.info['started'][:16].replace('T', ' ')}"
-    try:
-        report = json.loads((place.path / "report.json").read_bytes())
-        if report["kind"] == "speech":
-            return f"WER {report['wer']['official_percent']:.2f} %", about, ""
-        official = report["official"]
-        figure = f"{100 * official['value']:.1f} % of {official['total']:,}"
-        return figure, about, "" if report["complete"] else "Not complete."
-    except FileNotFoundError:
-        return "", about, "Not scored yet."
-    except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
-        return "", about, "No figure yet."
 
 
 def _static(request: Request) -> Response:

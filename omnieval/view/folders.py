@@ -7,33 +7,64 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from omnieval.runlog.store import exists
+from omnieval.runlog.store import RUN
+from omnieval.suite import holds_suite
 
 
 @dataclass(frozen=True)
 class RunPlace:
-    """A run directory. group: the folder that holds it with others (a suite, repetitions), or ''."""
+    """A run directory. group: the folder that holds it with others (a suite, repetitions), if any."""
 
     id: str
     path: Path
-    group: str
+    group: Path | None = None
 
     @property
     def name(self) -> str:
         return self.path.name
 
 
+class Folder:
+    """A folder of runs, or a single run. What is in it is looked up when the list of runs is asked for."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._known: dict[str, RunPlace] = {}
+
+    def runs(self) -> dict[str, RunPlace]:
+        """By id, the newest name first, as they are now."""
+        self._known = find_runs(self.root)
+        return self._known
+
+    def run(self, name: str) -> RunPlace | None:
+        """The run of an id; None where it is gone."""
+        place = self._known.get(name)
+        if place is None or not _is_run(place.path):
+            place = self.runs().get(name)
+        return place
+
+    def others(self, place: RunPlace, most: int) -> list[RunPlace]:
+        """Runs to compare one with, as last looked up: those of its own group first."""
+        found = [run for run in self._known.values() if run.id != place.id]
+        return sorted(found, key=lambda run: run.group != place.group)[:most]
+
+
 def find_runs(root: Path) -> dict[str, RunPlace]:
     """The runs in a folder and in its folders, the newest name first; or the one that the folder is."""
-    if exists(root):
-        return _by_id([_place(root, "")])
+    if _is_run(root):
+        return _by_id([_place(root, None)])
     found = []
+    suite = root if holds_suite(root) else None
     for path in _folders(root):
-        if exists(path):
-            found.append(_place(path, ""))
+        if _is_run(path):
+            found.append(_place(path, suite))
         else:
-            found += [_place(inner, path.name) for inner in _folders(path) if exists(inner)]
+            found += [_place(inner, path) for inner in _folders(path) if _is_run(inner)]
     return _by_id(found)
+
+
+def _is_run(path: Path) -> bool:
+    return os.path.isfile(path / RUN)  # noqa: PTH113 - never raises, also where a folder may not be entered
 
 
 def _folders(root: Path) -> list[Path]:
@@ -45,8 +76,9 @@ def _folders(root: Path) -> list[Path]:
     return [root / name for name in names if not name.startswith(".")]
 
 
-def _place(path: Path, group: str) -> RunPlace:
-    return RunPlace(hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12], path.resolve(), group)
+def _place(path: Path, group: Path | None) -> RunPlace:
+    real = path.resolve()
+    return RunPlace(hashlib.sha256(os.fsencode(real)).hexdigest()[:12], real, group)
 
 
 def _by_id(places: list[RunPlace]) -> dict[str, RunPlace]:

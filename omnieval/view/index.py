@@ -21,7 +21,7 @@ from omnieval.runlog.schema import from_line
 from omnieval.view.index_build import FILES, build_index
 
 T = TypeVar("T")
-_LAYOUT = "2"
+_LAYOUT = "3"
 # A page waits so long for an index before it says how far that is.
 _PATIENCE_S = 1.0
 # The index of a run that is being written is made anew at most as often as one tenth of the time allows.

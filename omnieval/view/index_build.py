@@ -55,9 +55,13 @@ def build_index(run: Path, place: Path, state: str, told: Callable[[float], None
     connection = sqlite3.connect(new)
     try:
         connection.executescript(_SCHEMA)
-        damaged = _fill(_Reader(run, told), connection)
+        reader = _Reader(run, told)
+        _fill(reader, connection)
         connection.executescript(_INDICES)
-        facts = {"state": state, "built": time.time(), "took": time.time() - began, "damaged": damaged}
+        facts = {
+            "state": state, "built": time.time(), "took": time.time() - began, "damaged": len(reader.damaged),
+            "rules": _clean(_names(reader.rules)), "encoders": _clean(_names(reader.encoders)),
+        }  # fmt: skip
         connection.executemany("INSERT INTO about VALUES (?, ?)", [(k, str(v)) for k, v in facts.items()])
         connection.commit()
         connection.close()
@@ -76,6 +80,8 @@ class _Reader:
         self._read = 0
         self._total = sum(path.stat().st_size for name in FILES if (path := run / name).is_file())
         self.damaged: list[str] = []
+        self.rules: set[str | None] = set()  # by which replies were read, or which recognisers heard
+        self.encoders: set[str | None] = set()  # as which similarity was measured
 
     def records(self, name: str, kind: type[T]) -> Iterator[tuple[int, T]]:
         """(place, record) of each whole line; a damaged one is counted, a torn last one left out."""
@@ -97,7 +103,7 @@ class _Reader:
             self.damaged.append(f"{name}: {error.strerror}")
 
 
-def _fill(reader: _Reader, connection: sqlite3.Connection) -> int:
+def _fill(reader: _Reader, connection: sqlite3.Connection) -> None:
     last: dict[str, Response] = {}
     tried: list[tuple[str, int]] = []
     for at, response in reader.records(RESPONSES, Response):
@@ -129,7 +135,11 @@ def _fill(reader: _Reader, connection: sqlite3.Connection) -> int:
         if score is None:
             score = settled(sample, answer, selected=planned.selected) or Score(sample.id, "unscored")
         reply = _reply(answer, score)
-        similarity = next((v for key, v in score.metrics.items() if key.startswith("sim[")), None)
+        encoder, similarity = next(
+            ((key, value) for key, value in score.metrics.items() if key.startswith("sim[")), (None, None)
+        )
+        reader.rules.add(score.rule)
+        reader.encoders.add(encoder)
         rows.append((
             n, sample.id, score.outcome, score.answer, sample.gold, score.failure_kind,
             ", ".join(score.flags), score.metrics.get("wer"), similarity,
@@ -148,7 +158,6 @@ def _fill(reader: _Reader, connection: sqlite3.Connection) -> int:
         "INSERT INTO facet SELECT ?, ?, ?, count(*) FROM member WHERE f = ?",
         [(f, _clean(key), _clean(value), f) for (key, value), f in facets.items()],
     )
-    return len(reader.damaged)
 
 
 def _reply(answer: Response | None, score: Score) -> str:
@@ -162,6 +171,10 @@ def _reply(answer: Response | None, score: Score) -> str:
 def searchable(text: str) -> str:
     """A text as it is searched: without case."""
     return _clean(text.casefold()).replace("\0", " ")
+
+
+def _names(found: set[str | None]) -> str:
+    return ", ".join(sorted(filter(None, found)))
 
 
 def _clean(text: str) -> str:

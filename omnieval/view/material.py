@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from omnieval.benchmarks.base import Benchmark
 from omnieval.benchmarks.registry import BENCHMARKS
 from omnieval.config import RunConfig
 from omnieval.errors import OmnievalError
-from omnieval.media.cache import MediaCache, default_cache_dir
-from omnieval.media.prepare import find_prepared
+from omnieval.media.cache import MediaCache, users_cache_dir
+from omnieval.media.prepare import carried_file, find_prepared
+from omnieval.media.source import archive_of, archived
 from omnieval.runlog import PlannedSample, Run
 from omnieval.runlog.store import RESPONSES, SAMPLES, SCORES
 from omnieval.settings import reconfigure
@@ -22,7 +24,7 @@ from omnieval.view.index import line_at
 _MIMES = {
     ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".webp": "image/webp",
     ".wav": "audio/wav", ".mp3": "audio/mpeg", ".flac": "audio/flac", ".ogg": "audio/ogg",
-    ".m4a": "audio/mp4",
+    ".m4a": "audio/mp4", ".opus": "audio/ogg", ".aac": "audio/aac",
     ".mp4": "video/mp4", ".m4v": "video/mp4", ".webm": "video/webm", ".mov": "video/quicktime",
     ".mkv": "video/x-matroska",
 }  # fmt: skip
@@ -30,12 +32,14 @@ _MIMES = {
 
 @dataclass(frozen=True)
 class MediaFile:
-    """One file that may be served. role: frame, segment, sound, answer, try, or of the sample."""
+    """One file that may be served. role: frame, segment, sound, answer, try, or of the sample. packed: it
+    lies in an archive."""
 
     role: str
     path: Path
     mime: str
     timestamp: float | None = None
+    packed: bool = False
 
     @property
     def kind(self) -> str:
@@ -93,9 +97,21 @@ def material(run: Run, index: sqlite3.Connection, n: int) -> Material | None:
     return Material(planned, score, tries, files, request, plan, prepared, config, tuple(remarks))
 
 
-def cache_of(config: RunConfig) -> MediaCache:
-    """The media cache of a run's configuration. Raises StorageError."""
-    return MediaCache(config.cache_dir or default_cache_dir(), tidy=False)
+def cache_of(config: RunConfig | None) -> MediaCache:
+    """The media cache of a run where this machine has it, else this machine's own. Raises StorageError."""
+    named = config.cache_dir if config is not None else None
+    return _cache_at(named if named is not None and named.is_dir() else users_cache_dir())
+
+
+@lru_cache(maxsize=16)
+def _cache_at(root: Path) -> MediaCache:
+    """One for all requests, so that each entry is hashed once."""
+    return MediaCache(root, tidy=False)
+
+
+def plain(file: MediaFile, config: RunConfig | None) -> Path:
+    """A file to send; of one that lies in an archive a copy in the cache. Raises MediaError, StorageError."""
+    return carried_file(file.path, cache_of(config)) if file.packed else file.path
 
 
 def _asked(
@@ -139,11 +155,16 @@ def _add(files: list[MediaFile], role: str, path: Path, root: Path, remarks: lis
     try:
         resolved, home = path.resolve(), root.resolve()
         mime = _MIMES.get(resolved.suffix.lower())
+        packed = archive_of(resolved) is not None
         if home == Path(home.anchor) or not resolved.is_relative_to(home):
             remarks.append(f"The {role} lies outside the run's folders and is not shown: {path}")
-        elif mime is None or not resolved.is_file():
+        elif mime is None:
+            remarks.append(f"The {role} is of no kind that a browser plays: {path}")
+        elif archived(resolved) is None if packed else not resolved.is_file():
             remarks.append(f"The {role} is not on this machine: {path}")
         else:
-            files.append(MediaFile(role, resolved, mime))
+            files.append(MediaFile(role, resolved, mime, packed=packed))
+    except OmnievalError as error:  # of the archive
+        remarks.append(f"The {role} cannot be taken out of its archive: {error}")
     except (OSError, ValueError, RuntimeError) as error:
         remarks.append(f"The {role} cannot be read: {error}")

@@ -1,16 +1,22 @@
-"""The pages of lists: runs, the samples of a run, two runs beside each other."""
+"""What pages have in common, and the page of a run's samples."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from omnieval.report.html.markup import Markup, element, joined
 from omnieval.view.folders import RunPlace
-from omnieval.view.query import AGAINST, PAGE, SHOWS, SORTS, Query
+from omnieval.view.headlines import Headline
+from omnieval.view.query import AGAINST, APART, PAGE, SHOWS, SORTS, Query
 
 _EXCERPT = 160
+_HEADS = ("Sample", "Outcome", "", "Question", "Reply")
+# What makes no sense of answers to questions, and of utterances.
+_OF_SPEECH, _OF_ANSWERS = ("errors", "worse", "better", "wer", "apart"), (
+    "wrong", "unparsed", "correct", "flipped", "lost", "gained",
+)  # fmt: skip
 
 
 def document(title: str, *content: Markup | None, crumbs: Sequence[tuple[str, str]] = ()) -> str:
@@ -31,25 +37,9 @@ def document(title: str, *content: Markup | None, crumbs: Sequence[tuple[str, st
     return "<!doctype html>\n" + element("html", head, body, lang="en")
 
 
-def runs_page(root: str, rows: Iterable[tuple[RunPlace, str, str, str]]) -> str:
-    """rows: (run, headline figure, what was run, remark)."""
-    lines = [
-        element(
-            "tr",
-            element("th", element("a", place.name, href=f"/run/{place.id}"),
-                    element("div", place.group, class_="soft") if place.group else None, scope="row"),
-            element("td", figure, class_="figure"), element("td", about), element("td", remark),
-        )
-        for place, figure, about, remark in rows
-    ]  # fmt: skip
-    if not lines:
-        return document("Runs", element("p", f"No run directory in {root}; `omnieval run` writes one."))
-    return document("Runs", _table(("Run", "Result", "What was run", ""), lines))
-
-
 def samples_page(
     place: RunPlace,
-    about: str,
+    about: Headline,
     query: Query,
     rows: Sequence[sqlite3.Row],
     count: int,
@@ -61,63 +51,42 @@ def samples_page(
     lines = [
         element(
             "tr",
-            element("th", element("a", row["id"], href=f"{url}/sample/{row['n']}{query.url()}"), scope="row"),
+            element("th", element("a", element("bdi", row["id"]),
+                                  href=f"{url}/sample/{row['n']}{query.url()}"), scope="row"),
             element("td", _badge(row["outcome"])), element("td", _told(row)),
             element("td", element("bdi", _short(row["question"])), class_="text"),
             element("td", element("bdi", _short(row["reply"])), class_="text"),
         )
         for row in rows
     ]  # fmt: skip
-    first, last = query.page * PAGE + 1, query.page * PAGE + len(rows)
-    turn = element(
-        "p",
-        f"{first:,}–{last:,} of {count:,}" if rows else f"None of {count:,} on this page",
-        element("a", "← before", href=url + query.url(page=query.page - 1), rel="prev")
-        if query.page
-        else None,
-        element("a", "more →", href=url + query.url(page=query.page + 1), rel="next")
-        if last < count
-        else None,
-        class_="turn",
-    )
+    turn = turning(query, url, len(rows), count, PAGE)
     return document(
         place.name,
-        element("p", about, class_="about"),
-        *(element("p", text, class_="warning") for text in remarks),
-        _filters(query, facets, others, url),
+        element("p", joined(element("b", about.figure), " · ") if about.figure else None, about.about,
+                class_="about"),
+        *(element("p", text, class_="warning") for text in remarks if text),
+        _filters(query, facets, others, url, speech=about.speech),
         turn,
-        _table(("Sample", "Outcome", "", "Question", "Reply"), lines) if rows else None,
+        table("Samples", _HEADS, element("tbody", *lines)) if rows else None,
         turn if len(rows) > 10 else None,
         crumbs=[("Runs", "/")],
-    )
+    )  # fmt: skip
 
 
-def compare_page(
-    place: RunPlace, other: RunPlace, counts: Sequence[tuple[str, str, int]], total: int, query: Query
-) -> str:
-    """counts: (what, value of `show` or '', number of questions)."""
-    url = f"/run/{place.id}"
-    lines = [
-        element(
-            "tr",
-            element("th", element("a", what, href=url + query.url(show=show)) if show else what, scope="row"),
-            element("td", f"{number:,}", class_="n"),
-            element("td", f"{100 * number / total:.1f} %" if total else "", class_="n"),
-        )
-        for what, show, number in counts
+def _filters(
+    query: Query, facets: Sequence[sqlite3.Row], others: Sequence[RunPlace], url: str, *, speech: bool
+) -> Markup:
+    left_out = _OF_ANSWERS if speech else _OF_SPEECH
+    shows = [
+        (key, text)
+        for key, (text, _) in SHOWS.items()
+        if (others or key not in AGAINST) and (key not in left_out or key == query.show)
     ]
-    return document(
-        f"{place.name} against {other.name}",
-        element(
-            "p", f"{total:,} questions judged in both runs. With intervals and p-values: omnieval compare"
-        ),
-        _table(("", "Questions", ""), lines),
-        crumbs=[("Runs", "/"), (place.name, url)],
-    )
-
-
-def _filters(query: Query, facets: Sequence[sqlite3.Row], others: Sequence[RunPlace], url: str) -> Markup:
-    shows = [(key, text) for key, (text, _) in SHOWS.items() if others or key not in AGAINST]
+    sorts = [
+        (key, text)
+        for key, (text, _, _) in SORTS.items()
+        if (query.other or key not in APART) and (key not in left_out or key == query.sort)
+    ]
     groups = [("", "any")] + [
         (str(row["f"]), f"{row['key']}: {_short(row['value'], 60)} ({row['samples']:,})") for row in facets
     ]
@@ -129,12 +98,13 @@ def _filters(query: Query, facets: Sequence[sqlite3.Row], others: Sequence[RunPl
         _select("Against", "other", [("", "no other run"), *((o.id, o.name) for o in others)], query.other)
         if others
         else None,
-        _select("Order", "sort", [(key, text) for key, (text, _, _) in SORTS.items()], query.sort),
+        _select("Order", "sort", sorts, query.sort),
         element("label", "Text", element("input", type="search", name="text", value=query.text)),
         element("button", "Filter"),
-        element("a", "flips at a glance", href=f"{url}/against/{query.other}") if query.other else None,
+        element("a", "both at a glance", href=f"{url}/against/{query.other}") if query.other else None,
     ]
-    return element("form", *fields, method="get", action=url, class_="filters", role="search")
+    return element("form", *fields, method="get", action=url, class_="filters", role="search",
+                   aria_label="Samples to show")  # fmt: skip
 
 
 def _select(label: str, name: str, choices: Sequence[tuple[str, str]], chosen: str) -> Markup:
@@ -142,9 +112,27 @@ def _select(label: str, name: str, choices: Sequence[tuple[str, str]], chosen: s
     return element("label", label, element("select", *options, name=name))
 
 
-def _table(heads: Sequence[str], lines: Sequence[Markup]) -> Markup:
+def table(caption: str, heads: Sequence[str], *bodies: Markup) -> Markup:
+    """caption: for those who cannot see what it is a table of."""
     head = element("thead", element("tr", *(element("th", text, scope="col") for text in heads)))
-    return element("div", element("table", head, element("tbody", *lines)), class_="scroll")
+    whole = element("table", element("caption", caption), head, *bodies)
+    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def turning(query: Query, url: str, shown: int, count: int, size: int) -> Markup:
+    """Where one is in a list of pages of a size, with links to those beside."""
+    first, last = query.page * size + 1, query.page * size + shown
+    return element(
+        "p",
+        f"{first:,}–{last:,} of {count:,}" if shown else f"None of {count:,} on this page",
+        element("a", "← before", href=url + query.url(page=query.page - 1), rel="prev")
+        if query.page
+        else None,
+        element("a", "more →", href=url + query.url(page=query.page + 1), rel="next")
+        if shown and last < count
+        else None,
+        class_="turn",
+    )
 
 
 def _badge(outcome: str) -> Markup:

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from omnieval.view.index_build import searchable
 
 PAGE = 50
-_JUDGED = "('correct', 'wrong', 'unparsed', 'failed')"
+JUDGED = "('correct', 'wrong', 'unparsed', 'failed')"
 SHOWS: Mapping[str, tuple[str, str]] = {
     "all": ("all", "1"),
     "wrong": ("wrong", "s.outcome = 'wrong'"),
@@ -25,11 +25,16 @@ SHOWS: Mapping[str, tuple[str, str]] = {
     "flipped": ("flipped", "o.id IS NOT NULL AND (s.outcome = 'correct') <> (o.outcome = 'correct')"),
     "lost": ("right there, not here", "o.outcome = 'correct' AND s.outcome <> 'correct'"),
     "gained": ("right here, not there", "o.outcome <> 'correct' AND s.outcome = 'correct'"),
+    "worse": ("more word errors here", "s.wer > o.wer"),
+    "better": ("fewer word errors here", "s.wer < o.wer"),
 }
-AGAINST = ("flipped", "lost", "gained")
+AGAINST = ("flipped", "lost", "gained", "worse", "better")
+APART = ("apart",)  # orders that need another run
+_FLIPS = ("flipped", "lost", "gained")
 SORTS: Mapping[str, tuple[str, str, bool]] = {
     "row": ("row of the data set", "s.n", False),
     "wer": ("most word errors", "ifnull(s.wer, -1)", True),
+    "apart": ("largest difference in word errors", "ifnull(abs(s.wer - o.wer), -1)", True),
     "slow": ("slowest", "ifnull(s.e2e_s, -1)", True),
     "long": ("longest reply", "ifnull(s.length, -1)", True),
 }
@@ -55,7 +60,7 @@ class Query:
         known = show in SHOWS and (bool(other) or show not in AGAINST)
         return cls(
             show if known else "all",
-            sort if sort in SORTS else "row",
+            sort if sort in SORTS and (bool(other) or sort not in APART) else "row",
             _number(values.get("facet")),
             values.get("text", "").strip()[:200].encode(errors="replace").decode().replace("\0", ""),
             other,
@@ -82,9 +87,9 @@ class Found:
         where = [SHOWS[query.show][1] if other or query.show not in AGAINST else "1"]
         if other is not None:
             index.execute("ATTACH ? AS other", (f"{other.as_uri()}?mode=ro",))
-            self._from += f" LEFT JOIN other.sample o ON o.id = s.id AND o.outcome IN {_JUDGED}"
-            if query.show in AGAINST:
-                where.append(f"s.outcome IN {_JUDGED}")
+            self._from += " LEFT JOIN other.sample o ON o.id = s.id"
+            if query.show in _FLIPS:
+                where.append(f"s.outcome IN {JUDGED} AND o.outcome IN {JUDGED}")
         if query.facet is not None:
             where.append("s.n IN (SELECT n FROM member WHERE f = ?)")
             self._values.append(query.facet)
@@ -92,7 +97,8 @@ class Found:
             where.append("s.n IN (SELECT n FROM words WHERE instr(text, ?))")
             self._values.append(searchable(query.text))
         self._where = " AND ".join(f"({part})" for part in where)
-        _, self._key, self._down = SORTS[query.sort]
+        sort = query.sort if other is not None or query.sort not in APART else "row"
+        _, self._key, self._down = SORTS[sort]
 
     def count(self) -> int:
         (found,) = self._index.execute(
@@ -115,7 +121,7 @@ class Found:
         sign, way = (">", "ASC") if ahead else ("<", "DESC")
         found = self._index.execute(
             f"SELECT s.n FROM {self._from} WHERE {self._where} AND ({self._key}, s.n) {sign} "
-            f"(SELECT {self._key}, s.n FROM sample s WHERE s.n = ?) "
+            f"(SELECT {self._key}, s.n FROM {self._from} WHERE s.n = ?) "
             f"ORDER BY {self._key} {way}, s.n {way} LIMIT 1",
             [*self._values, n],
         ).fetchone()

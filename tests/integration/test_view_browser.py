@@ -79,7 +79,7 @@ def test_a_run_is_opened_filtered_heard_and_compared(url: str, open_page: OpenPa
     page.get_by_label("Against").select_option(label="tuesday")
     page.get_by_label("Show").select_option("flipped")
     page.get_by_role("button", name="Filter").click()
-    page.get_by_role("link", name="flips at a glance").click()
+    page.get_by_role("link", name="both at a glance").click()
     assert page.get_by_text("right there, not here").count() == 1
     keep_picture(page, f"view-against-{width}")
     host = url.partition("?")[0]

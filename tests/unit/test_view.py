@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
+import sys
 import time
+import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("starlette")
@@ -15,6 +19,7 @@ from httpx import Response
 from starlette.testclient import TestClient
 
 from omnieval.errors import ConfigError
+from omnieval.media.encode import encode_wav
 from omnieval.runlog import Run
 from omnieval.view.app import make_app
 from omnieval.view.folders import find_runs
@@ -48,7 +53,7 @@ def client(tmp_path: Path) -> TestClient:
 
 def run_id(client: TestClient, name: str) -> str:
     text = client.get("/").text
-    return text.split(f'">{name}</a>')[0].rsplit("/run/", 1)[1]
+    return text.split(f"<bdi>{name}</bdi></a>")[0].rpartition('">')[0].rsplit("/run/", 1)[1]
 
 
 def test_only_the_holder_of_the_token_is_answered(client: TestClient) -> None:
@@ -114,7 +119,7 @@ def test_filters_flips_and_search(client: TestClient, tmp_path: Path) -> None:
     run, other = run_id(client, "a"), run_id(client, "b")
     for show in ("wrong", "unparsed", "failed", "correct"):
         (number,) = re.findall(
-            r">[^<]*?of (\d+)(?: on this page)?<", client.get(f"/run/{run}?show={show}").text
+            r'class="turn">[^<]*?of (\d+)(?: on this page)?<', client.get(f"/run/{run}?show={show}").text
         ) or ["0"]
         assert int(number) == outcomes.count(show)
     assert "of 1<" in client.get(f"/run/{run}?text=onerror").text
@@ -263,3 +268,77 @@ def patient(client: TestClient, url: str) -> Response:
         if answer.status_code != 503:
             return answer
     pytest.fail("the index is never there", pytrace=False)
+
+
+def test_a_suite_is_one_block_with_its_members_and_verdict(tmp_path: Path) -> None:
+    config = {"recipe": "daily-omni", "benchmark": "daily-omni", "backend": "chance"}
+    suite = tmp_path / "runs" / "20261202-suite"
+    choice_run(suite / "first", ["correct", "wrong"])
+    members = [{"name": name, "config": config} for name in ("first", "second")]
+    told = {"format": 1, "name": "mine", "gate": None, "started": "2026-12-02T10:00:00", "members": members}
+    (suite / "suite.json").write_text(json.dumps(told))
+    choice_run(tmp_path / "runs" / "alone", ["correct"])
+    page = opened(tmp_path / "runs", tmp_path / "index").get("/").text
+    assert "suite 20261202-suite · 1 of 2 members finished" in page
+    assert "<bdi>not begun</bdi>" in page
+    assert "50.0 % of 2" in page
+    assert "100.0 % of 1" in page
+    (suite / "suite.json").write_text("{")
+    assert "cannot be read" in opened(tmp_path / "runs", tmp_path / "index").get("/").text
+
+
+def test_spoken_runs_are_compared_by_words_and_voices(tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    for name, wers in (("a", (0.5, 0.0, 0.25)), ("b", (0.0, 0.5, 0.25))):
+        speech_run(root / name, [{"wer": wer, "sim[wavlm-sv]": wer / 2 + 0.5} for wer in wers])
+    speech_run(root / "c", [{"wer": 0.5, "sim[ge2e]": 0.9}] * 3)
+    client = opened(root, tmp_path / "index")
+    a, b, c = (run_id(client, name) for name in "abc")
+    page = client.get(f"/run/{a}/against/{b}").text
+    assert "3 utterances heard in both runs" in page
+    assert '<td class="n">25.00 %</td><td class="n">25.00 %</td><td class="n">+0.00 %</td>' in page
+    assert "SIM, mean" in page
+    assert 'more word errors here</a></th><td class="n">1<' in page
+    assert "of 1<" in client.get(f"/run/{a}?show=worse&other={b}").text
+    assert client.get(f"/run/{a}?sort=apart&other={b}").text.index("u0") >= 0
+    unlike = client.get(f"/run/{a}/against/{c}").text
+    assert "Voices compared by sim[wavlm-sv] here and by sim[ge2e] there." in unlike
+    assert "SIM, mean" not in unlike
+
+
+def test_media_in_an_archive_are_served_and_no_folder_of_another_machine_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMNIEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    data, elsewhere = tmp_path / "data", tmp_path / "elsewhere" / "cache"
+    data.mkdir()
+    with zipfile.ZipFile(data / "sounds.zip", "w") as archive:
+        archive.writestr("a/1.wav", encode_wav(np.zeros(1600, dtype=np.float32)))
+    run = choice_run(tmp_path / "runs" / "a", ["wrong"], cache_dir=str(elsewhere))
+    for name, old, new in (
+        ("samples.jsonl", '"media":{}', f'"media":{{"audio":"{data}/sounds.zip/a/1.wav"}}'),
+        ("run.json", '"/data"', json.dumps(str(data))),
+    ):
+        file = run.directory / name
+        assert old in file.read_text()
+        file.write_text(file.read_text().replace(old, new))
+    client = opened(tmp_path / "runs", tmp_path / "index")
+    (name,) = find_runs(tmp_path / "runs")
+    page = client.get(f"/run/{name}/sample/0").text
+    assert f"/run/{name}/sample/0/media/0" in page
+    sound = client.get(f"/run/{name}/sample/0/media/0")
+    assert sound.headers["content-type"] == "audio/wav"
+    assert sound.content[:4] == b"RIFF"
+    assert client.get(f"/run/{name}/sample/0/media/0", headers={"range": "bytes=0-3"}).status_code == 206
+    assert not elsewhere.parent.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are UTF-8 there")
+def test_a_run_whose_name_is_no_utf8_is_shown(tmp_path: Path) -> None:
+    run = choice_run(tmp_path / "r", ["wrong"]).directory
+    (tmp_path / "runs").mkdir()
+    os.rename(run, os.path.join(os.fsencode(tmp_path / "runs"), b"caf\xe9"))
+    client = opened(tmp_path / "runs", tmp_path / "index")
+    (name,) = find_runs(tmp_path / "runs")
+    for url in ("/", f"/run/{name}", f"/run/{name}/sample/0", f"/run/{name}/against/{name}"):
+        assert client.get(url).status_code == 200
