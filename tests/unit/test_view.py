@@ -337,7 +337,7 @@ def test_media_in_an_archive_are_served_and_no_folder_of_another_machine_is_made
 def test_a_run_whose_name_is_no_utf8_is_shown(tmp_path: Path) -> None:
     run = choice_run(tmp_path / "r", ["wrong"]).directory
     (tmp_path / "runs").mkdir()
-    os.rename(run, os.path.join(os.fsencode(tmp_path / "runs"), b"caf\xe9"))
+    run.rename(tmp_path / "runs" / os.fsdecode(b"caf\xe9"))
     client = opened(tmp_path / "runs", tmp_path / "index")
     (name,) = find_runs(tmp_path / "runs")
     for url in ("/", f"/run/{name}", f"/run/{name}/sample/0", f"/run/{name}/against/{name}"):
