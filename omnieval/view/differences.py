@@ -57,8 +57,8 @@ def utterances(index: sqlite3.Connection, place: RunPlace, other: RunPlace, quer
         ("as many", "", both - worse - better),
     ]  # fmt: skip
     apart = index.execute(
-        f"SELECT s.n, s.id, s.wer AS wer_here, o.wer AS wer_there, s.sim AS sim_here, o.sim AS sim_there {joined} "
-        "WHERE s.wer <> o.wer ORDER BY abs(s.wer - o.wer) DESC, s.n LIMIT ?", (_LISTED,)
+        "SELECT s.n, s.id, s.wer AS wer_here, o.wer AS wer_there, s.sim AS sim_here, o.sim AS sim_there "
+        f"{joined} WHERE s.wer <> o.wer ORDER BY abs(s.wer - o.wer) DESC, s.n LIMIT ?", (_LISTED,)
     ).fetchall()  # fmt: skip
     told = f"{both:,} utterances heard in both runs. {_FURTHER}"
     return _page(
