@@ -104,7 +104,7 @@ def _filters(
         element("a", "both at a glance", href=f"{url}/against/{query.other}") if query.other else None,
     ]
     return element("form", *fields, method="get", action=url, class_="filters", role="search",
-                   aria_label="Samples to show")  # fmt: skip
+                   aria_label="Filter of samples")  # fmt: skip
 
 
 def _select(label: str, name: str, choices: Sequence[tuple[str, str]], chosen: str) -> Markup:

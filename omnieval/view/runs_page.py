@@ -20,7 +20,7 @@ def runs_page(root: str, blocks: Sequence[Block], query: Query, shown: int, coun
     find = element(
         "form", element("label", "Name", element("input", type="search", name="text", value=query.text)),
         element("button", "Filter"), method="get", action="/", class_="filters", role="search",
-        aria_label="Runs to show",
+        aria_label="Filter of runs",
     ) if count > 20 or query.text else None  # fmt: skip
     return document(
         "Runs",
