@@ -271,6 +271,38 @@ def test_a_run_that_is_interrupted_ends_in_good_order(cache_dir: Path, tmp_path:
     assert [row["error"] for row in lines(out / "responses.jsonl")] == [None] * len(server.asked)
 
 
+@pytest.mark.slow
+def test_a_run_that_is_killed_frees_its_place_and_is_resumed(cache_dir: Path, tmp_path: Path) -> None:
+    server = DuplexServer(lambda _, n: Turn(pause_s=0.3), lambda _: SOUND)
+    out = tmp_path / "run"
+    flags = ("--cache-dir", cache_dir, "--set", "warmup=0", "--set", "score=later")
+    with server.running():
+        arguments = (
+            "run",
+            "seed-tts-duplex",
+            "--sample",
+            "--base-url",
+            server.base_url,
+            "--model",
+            "fake",
+            *flags,
+        )
+        running = start(*arguments, "--out", out)
+        wait_until(lambda: len(server.asked) == 2)
+        running.kill()
+        running.communicate(timeout=60)
+        wait_until(lambda: server.links == 0)
+        before = [row["sample_id"] for row in lines(out / "responses.jsonl")]
+        assert 1 <= len(before) <= 2
+        done = omnieval("run", "--resume", out)
+    assert done.returncode == 0, done.stderr
+    rows = lines(out / "responses.jsonl")
+    names = [row["sample_id"] for row in rows]
+    planned = [row["sample"]["id"] for row in lines(out / "samples.jsonl")]
+    assert names[: len(before)] == before and sorted(names) == sorted(planned)
+    assert all(row["error"] is None for row in rows)
+
+
 def test_the_sound_of_a_failed_try_is_kept_apart(cache_dir: Path, tmp_path: Path) -> None:
     server = DuplexServer(lambda _, n: Turn("lost_audio" if n == 1 else None), lambda _: SOUND)
     with server.running():
