@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -16,6 +16,29 @@ from omnieval.data_commands import data_app
 from omnieval.duplex_commands import duplex
 from omnieval.export_commands import export
 from omnieval.html_output import write_html
+from omnieval.run_options import (
+    ApiKeyEnv,
+    BackendName,
+    BaseUrls,
+    CacheDir,
+    Data,
+    Filters,
+    Limit,
+    ModelName,
+    Places,
+    Recipe,
+    Recipes,
+    SampleIds,
+    Settings,
+    ShuffleSeed,
+    Transport,
+    UseSample,
+    filters_of,
+    named_api_key,
+    one_place,
+    overrides_of,
+    servers,
+)
 from omnieval.suite_commands import run_suite, score_suite, show_suite
 from omnieval.verdict_commands import compare, gate
 from omnieval.view_commands import view
@@ -47,55 +70,6 @@ app.command()(duplex)
 app.command()(export)
 
 RunDirectory = Annotated[Path, typer.Argument(help="A run directory.", show_default=False)]
-Recipe = Annotated[
-    str | None,
-    typer.Argument(
-        help="Name of a bundled recipe (`omnieval list recipes`) or path of one.", show_default=False
-    ),
-]
-Recipes = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Bundled recipes or paths; several, or a suite's (`omnieval list suites`), are run as one.",
-        show_default=False,
-    ),
-]
-Data = Annotated[Path | None, typer.Option(help="Folder of the data set.")]
-Places = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--data",
-        metavar="PLACE",
-        help="Folder of the data set; for a suite MEMBER=PLACE, repeatable, or a folder that holds all.",
-    ),
-]
-UseSample = Annotated[bool, typer.Option("--sample", help="Use the small data set that the package carries.")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Any recipe key, e.g. max_frames=32. Repeatable."),
-]
-Limit = Annotated[int | None, typer.Option(min=1, help="Take the first N questions only.")]
-SampleIds = Annotated[
-    list[str] | None, typer.Option("--sample-id", help="Take only this sample. Repeatable.", metavar="ID")
-]
-Filters = Annotated[
-    list[str] | None,
-    typer.Option("--filter", metavar="KEY=VALUE", help='e.g. type="Event Sequence". Repeatable.'),
-]
-ShuffleSeed = Annotated[int | None, typer.Option(help="Shuffle the videos (their questions stay together).")]
-BaseUrls = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--base-url", help="Model server, e.g. http://127.0.0.1:8000/v1; repeat it for servers of one model."
-    ),
-]
-ModelName = Annotated[str | None, typer.Option(help="The model's name on the server.")]
-BackendName = Annotated[str | None, typer.Option(help="See `omnieval list backends`.")]
-Transport = Annotated[
-    str | None, typer.Option(help="How media reach the server: auto, file, inline or http.")
-]
-ApiKeyEnv = Annotated[str | None, typer.Option(metavar="NAME", help="Environment variable with the API key.")]
-CacheDir = Annotated[Path | None, typer.Option(help="Where prepared media are kept.")]
 
 
 @app.command()
@@ -141,14 +115,14 @@ def run(
     from omnieval.errors import ConfigError
     from omnieval.suite import holds_suite, is_suite
 
-    overrides = _overrides(
+    overrides = overrides_of(
         set_,
-        **_servers(base_url),
+        **servers(base_url),
         model=model,
         backend=backend,
         limit=limit,
         sample_id=sample_id,
-        filter=_filters(filter_),
+        filter=filters_of(filter_),
         shuffle_seed=shuffle_seed,
         concurrency=concurrency,
         request_rate=request_rate,
@@ -169,10 +143,10 @@ def run(
             gate=gate_,
             out=out,
             resume=resume,
-            api_key=lambda config: _api_key(config.api_key_env, api_key_env),
+            api_key=lambda config: named_api_key(config.api_key_env, api_key_env),
         )
         return
-    overrides += [*_one_place(data), *([("gate", gate_)] if gate_ else [])]
+    overrides += [*one_place(data), *([("gate", gate_)] if gate_ else [])]
     if resume is not None:
         config = api.reconfigure(resume, overrides)
         out = resume
@@ -187,7 +161,7 @@ def run(
         execution = api.execute_and_score(
             config,
             out=out,
-            api_key=_api_key(config.api_key_env, api_key_env),
+            api_key=named_api_key(config.api_key_env, api_key_env),
             listener=listener,
             notify=lambda line: print_line(console, line, style="dim"),
             heard=heard_display(console),
@@ -213,10 +187,10 @@ def check(
     from omnieval import api
     from omnieval.check_display import show_findings
 
-    overrides = _overrides(
+    overrides = overrides_of(
         set_,
         data=data,
-        **_servers(base_url),
+        **servers(base_url),
         model=model,
         backend=backend,
         transport=transport,
@@ -227,7 +201,7 @@ def check(
     console = new_console()
     findings = api.check_config(
         config,
-        api_key=_api_key(config.api_key_env, api_key_env),
+        api_key=named_api_key(config.api_key_env, api_key_env),
         notify=lambda line: None if json_ else print_line(console, line, style="dim"),
         found=lambda finding: None if json_ else print_line(console, f"{finding.verdict}: {finding.check}"),
     )
@@ -260,12 +234,12 @@ def prepare(
     from omnieval.prepare_display import show_filled
     from omnieval.progress_display import progress_display
 
-    overrides = _overrides(
+    overrides = overrides_of(
         set_,
         data=data,
         limit=limit,
         sample_id=sample_id,
-        filter=_filters(filter_),
+        filter=filters_of(filter_),
         shuffle_seed=shuffle_seed,
         cache_dir=cache_dir,
     )
@@ -311,7 +285,7 @@ def score(
 
     console = new_console()
     heard = heard_display(console)
-    overrides = _overrides(set_)
+    overrides = overrides_of(set_)
     if audio is not None or meta is not None:
         if audio is None or meta is None or directory is not None or parser is not None or data is not None:
             raise ConfigError(
@@ -340,7 +314,7 @@ def score(
         score_suite(directory, overrides, parser=parser, data=data or [])
         return
     run = api.load_run(directory)
-    place = dict(_one_place(data)).get("data")
+    place = dict(one_place(data)).get("data")
     _show(
         api.score_with(run, parser=parser, data=place, heard=heard, overrides=overrides),
         console,
@@ -500,55 +474,3 @@ def _show(
     if report.complete and failed >= asked > 0:
         typer.echo("error: every sample failed, so that nothing was measured", err=True)
         sys.exit(1)
-
-
-def _overrides(assignments: list[str] | None, **flags: Any) -> list[tuple[str, Any]]:
-    """(dotted key, value) pairs of `--set` and of the flags that were given; flags win."""
-    from omnieval import api
-    from omnieval.config import parse_assignment
-
-    given = {key: value for key, value in flags.items() if value is not None and value not in ([], {})}
-    return [
-        *(parse_assignment(text) for text in assignments or []),
-        *((api.SHORT_NAMES.get(key, key), _plain(value)) for key, value in given.items()),
-    ]
-
-
-def _servers(urls: list[str] | None) -> dict[str, Any]:
-    """The settings of one or several servers; a new first one replaces all that a run had."""
-    return {"base_url": urls[0], "replicas": tuple(urls[1:])} if urls else {}
-
-
-def _one_place(data: list[str] | None) -> list[tuple[str, Any]]:
-    """The setting of `--data` for a single run."""
-    from omnieval.errors import ConfigError
-
-    if data is not None and len(data) > 1:
-        raise ConfigError("one run has one data set; several --data belong to a suite")
-    return [("data", data[0])] if data else []
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, Path) else value
-
-
-def _filters(texts: list[str] | None) -> dict[str, str]:
-    from omnieval.errors import ConfigError
-
-    filters = {}
-    for text in texts or []:
-        key, separator, value = text.partition("=")
-        if not separator:
-            raise ConfigError(
-                f'--filter {text!r}: expected KEY=VALUE, for example --filter type="Event Sequence"'
-            )
-        filters[key.strip()] = value.strip()
-    return filters
-
-
-def _api_key(name: str, named_by_user: str | None) -> str | None:
-    from omnieval.errors import ConfigError
-
-    if named_by_user is not None and not os.environ.get(name):
-        raise ConfigError(f"--api-key-env {name}: that environment variable is not set")
-    return os.environ.get(name)
