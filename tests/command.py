@@ -25,7 +25,7 @@ def omnieval(
 ) -> subprocess.CompletedProcess[str]:
     """Run to the end; output as text."""
     return subprocess.run(
-        command(*arguments), env=environment(**extra), capture_output=True, text=True, timeout=100
+        command(*arguments), env=environment(**extra), capture_output=True, text=True, timeout=250
     )
 
 
