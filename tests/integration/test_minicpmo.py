@@ -34,7 +34,6 @@ def texts(out: Path) -> list[str]:
     ]
 
 
-@pytest.mark.timeout(900)  # torch is loaded four times
 def test_interleaved_questions_from_video_to_report(model: Path, cache_dir: Path, tmp_path: Path) -> None:
     found = {}
     for name, more in {
@@ -73,7 +72,6 @@ def test_a_voice_is_cloned_into_a_24_khz_sound(model: Path, cache_dir: Path, tmp
         )
 
 
-@pytest.mark.timeout(600)
 def test_check_tells_what_the_machine_lacks(model: Path, cache_dir: Path, tmp_path: Path) -> None:
     def checked(*more: str, folder: Path = model) -> dict[str, dict[str, str]]:
         flags = [word for setting in ("max_frames=4", *more) for word in ("--set", setting)]
