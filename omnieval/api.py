@@ -362,8 +362,8 @@ def export(
     place = Path(loaded.directory.absolute().name + suffixes[format] if out is None else out).expanduser()
     if format == "lm-eval":
         return write_lm_eval(loaded, place)
-    if place.exists() and not place.is_file():
-        raise ConfigError(f"{place}: is a folder or a device; name a file with --out")
+    if place.is_dir():
+        raise ConfigError(f"{place}: is a folder; name a file with --out")
     if format == "csv":
         write_csv(loaded, place)
     elif format == "parquet":

@@ -48,6 +48,7 @@ def export(
     """Write a run as CSV, parquet or in the layout of another tool, or log it to an experiment tracker."""
     from omnieval import api
     from omnieval.errors import ConfigError
+    from omnieval.runlog.files import written_in_place
 
     if (format_ is None) == (to is None):
         raise ConfigError("give either --format csv, parquet, vllm-bench or lm-eval, or --to wandb or mlflow")
@@ -56,4 +57,4 @@ def export(
         return
     assert format_ is not None
     for path in api.export(directory, format_.value, out=out, detailed=detailed):
-        typer.echo(f"written: {path}")
+        typer.echo(f"written: {path}", err=written_in_place(path))

@@ -198,8 +198,10 @@ def keep(
 ) -> None:
     """Write what scoring gave. scores: one a planned row. responses: the try that counts, by sample id."""
     kind: Any = type(report)
-    replace_file(run.directory / SCORES, (to_line(score) for score in scores))
-    replace_json(run.directory / REPORT_JSON, TypeAdapter(kind).dump_python(report, mode="json"))
-    replace_file(run.directory / REPORT_MD, [to_markdown(page_of(report)).encode()])
+    then = f"score the run: omnieval score {run.directory}"
+    content = TypeAdapter(kind).dump_python(report, mode="json")
+    replace_file(run.directory / SCORES, (to_line(score) for score in scores), then=then)
+    replace_json(run.directory / REPORT_JSON, content, then=then)
+    replace_file(run.directory / REPORT_MD, [to_markdown(page_of(report)).encode()], then=then)
     evidence = gather(run, planned, scores, responses)
-    replace_file(run.directory / REPORT_HTML, [report_html(run, report, evidence).encode()])
+    replace_file(run.directory / REPORT_HTML, [report_html(run, report, evidence).encode()], then=then)

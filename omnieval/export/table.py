@@ -10,8 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from omnieval.errors import ConfigError
 from omnieval.runlog import Run
-from omnieval.runlog.files import replace_file, storage_error
+from omnieval.runlog.files import replace_file, storage_error, written_in_place
 from omnieval.runlog.rows import columns, rows
 
 _BATCH = 2000
@@ -32,11 +33,15 @@ def write_csv(run: Run, path: Path) -> None:
 def write_parquet(run: Run, path: Path) -> None:
     """Parquet with typed columns; each has its meaning as metadata, and the file says of which run it is.
 
-    Raises ScoringError for an unscored run, StorageError.
+    Raises ScoringError for an unscored run, ConfigError for a device or a pipe, StorageError.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    if written_in_place(path):
+        raise ConfigError(
+            f"{path}: parquet cannot be written into a device or a pipe; name a file with --out"
+        )
     schema = _schema(run)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -15,30 +16,51 @@ from omnieval.errors import ScoringError, StorageError
 from omnieval.runlog.schema import from_line
 
 T = TypeVar("T")
+AGAIN = "give the same command again"
+RESUME = "resume the run: nothing that was written is lost"
 
 
-def storage_error(path: Path, error: OSError) -> StorageError:
-    """What to tell the user when a run directory cannot be written."""
+def storage_error(path: Path, error: OSError, *, then: str = AGAIN) -> StorageError:
+    """What to tell the user when a file or folder cannot be written. then: what to do once there is space."""
     reason = error.strerror or str(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        reason += "; free some space, then resume the run: nothing that was written is lost"
+        reason += f"; free some space, then {then}"
     elif error.errno in (
         errno.EEXIST,
+        errno.EISDIR,
         errno.ENOTDIR,
         errno.EACCES,
         errno.EPERM,
         errno.EROFS,
         errno.ENAMETOOLONG,
     ):
-        reason += "; give another directory with --out, or change its permissions"
+        reason += "; name another place, or change its permissions"
     return StorageError(f"{path}: cannot be written: {reason}")
 
 
-def replace_file(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write a file so that readers see the old content or the new one, never a part.
+def written_in_place(path: Path) -> bool:
+    """Whether a path is a device, a pipe or an open file of a process (/dev/stdout), whose name must stay
+    what it is."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    place = path.absolute().parent
+    return (
+        not stat.S_ISREG(mode) or place in (Path("/dev"), Path("/dev/fd")) or Path("/proc") in place.parents
+    )
 
-    Raises StorageError, and whatever making the chunks raises; the old content then stays.
+
+def replace_file(path: Path, chunks: Iterable[bytes], *, then: str = AGAIN) -> None:
+    """Write a file so that readers see the old content or the new one, never a part; devices and pipes are
+    written to as they are.
+
+    then: as for `storage_error`. Raises StorageError, BrokenPipeError where a pipe's reader has left, and
+    whatever making the chunks raises; the old content then stays.
     """
+    if written_in_place(path):
+        _append(path, chunks)
+        return
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
@@ -47,15 +69,16 @@ def replace_file(path: Path, chunks: Iterable[bytes]) -> None:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        raise storage_error(path, error) from error
+        raise storage_error(path, error, then=then) from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
 
 
-def replace_json(path: Path, value: Any) -> None:
+def replace_json(path: Path, value: Any, *, then: str = AGAIN) -> None:
     """`replace_file` with indented JSON."""
-    replace_file(path, [json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "replace"), b"\n"])
+    content = json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "replace")
+    replace_file(path, [content, b"\n"], then=then)
 
 
 class LineLog:
@@ -65,13 +88,14 @@ class LineLog:
     opening the log again mends that end: a complete last line gets its line end, a torn one is cut.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, then: str = AGAIN) -> None:
         self._path = path
+        self._then = then
         try:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             self._mend_end()
         except OSError as error:
-            raise storage_error(path, error) from error
+            raise storage_error(path, error, then=then) from error
 
     def append(self, line: bytes) -> None:
         """Add one line (with its line end). Raises StorageError; the file then holds only whole lines."""
@@ -82,7 +106,7 @@ class LineLog:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             os.ftruncate(self._descriptor, before)
-            raise storage_error(self._path, error) from error
+            raise storage_error(self._path, error, then=self._then) from error
 
     def close(self) -> None:
         """Flush to the disk and close; a second call does nothing."""
@@ -134,6 +158,17 @@ def read_lines(path: Path, kind: type[T]) -> Iterator[T]:
         return
     except OSError as error:
         raise ScoringError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _append(path: Path, chunks: Iterable[bytes]) -> None:
+    """To the end, since standard output may be a file that holds something already."""
+    try:
+        with path.open("ab") as file:
+            file.writelines(chunks)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise storage_error(path, error) from error
 
 
 def _start_of_last_line(descriptor: int, size: int, block: int = 65536) -> int:

@@ -29,7 +29,14 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from omnieval.errors import ConfigError, ScoringError
-from omnieval.runlog.files import LineLog, read_lines, replace_file, replace_json, storage_error
+from omnieval.runlog.files import (
+    RESUME,
+    LineLog,
+    read_lines,
+    replace_file,
+    replace_json,
+    storage_error,
+)
 from omnieval.runlog.schema import AskedMedia, PlannedSample, RunInfo, to_line
 from omnieval.types import JsonDict, Response, Score, SpokenAudio
 
@@ -147,8 +154,8 @@ class RunWriter:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._lock = _lock(directory)
-        self._responses = LineLog(directory / RESPONSES)
-        self._events = LineLog(directory / EVENTS)
+        self._responses = LineLog(directory / RESPONSES, then=RESUME)
+        self._events = LineLog(directory / EVENTS, then=RESUME)
         self._media: LineLog | None = None
 
     @classmethod
@@ -183,7 +190,7 @@ class RunWriter:
     def add_media(self, sample_id: str, keys: Mapping[str, str]) -> None:
         """Keep the keys of the media that a sample is about to be asked about. Raises StorageError."""
         if self._media is None:
-            self._media = LineLog(self.directory / MEDIA)
+            self._media = LineLog(self.directory / MEDIA, then=RESUME)
         self._media.append(to_line(AskedMedia(sample_id, dict(keys))))
 
     def add_event(self, event: str, **fields: Any) -> None:
@@ -201,8 +208,8 @@ class RunWriter:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise storage_error(path.parent, error) from error
-        replace_file(path, [audio.wav])
+            raise storage_error(path.parent, error, then=RESUME) from error
+        replace_file(path, [audio.wav], then=RESUME)
         return replace(audio, wav=b"", file=name, sha256=hashlib.sha256(audio.wav).hexdigest())
 
     def close(self) -> None:

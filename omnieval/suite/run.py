@@ -15,7 +15,7 @@ from omnieval.errors import BackendError, OmnievalError, ScoringError, StorageEr
 from omnieval.report.speech import SpeechReport
 from omnieval.report.stored import read_report
 from omnieval.runlog import Run
-from omnieval.runlog.files import replace_json
+from omnieval.runlog.files import RESUME, replace_json
 from omnieval.runlog.store import exists, new_directory
 from omnieval.scored import execute_and_score, score_with
 from omnieval.scoring.spoken import Heard
@@ -89,7 +89,7 @@ def run_members(
             if execution.end.failure is not None:
                 problems[member.name] = f"stopped: {execution.end.failure.message}"
     finally:
-        replace_json(directory / PROBLEMS, problems)
+        replace_json(directory / PROBLEMS, problems, then=RESUME)
         write_report(suite)
     return SuiteExecution(suite, ending, failure)
 

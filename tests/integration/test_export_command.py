@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from omnieval import api
-from tests.command import omnieval
+from tests.command import command, environment, omnieval
 from tests.runs import choice_run
 
 
@@ -35,10 +36,34 @@ def test_what_cannot_be_done_says_why(run: Path, tmp_path: Path) -> None:
         1: [("export", run, "--format", "csv", "--out", tmp_path / "nowhere" / "file.csv")],
     }
     for code, commands in asked.items():
-        for command in commands:
-            done = omnieval(*command)
+        for arguments in commands:
+            done = omnieval(*arguments)
             assert done.returncode == code, done.stderr
             assert "Traceback" not in done.stderr and done.stderr
+
+
+def test_standard_output_is_written_to_and_stays_what_it_is(run: Path, tmp_path: Path) -> None:
+    exported = ("export", run, "--format", "csv", "--out")
+    assert omnieval(*exported, tmp_path / "plain.csv").returncode == 0
+    plain = (tmp_path / "plain.csv").read_bytes().decode()
+    piped = omnieval(*exported, "/dev/stdout")
+    assert (piped.stdout, piped.stderr) == (plain.replace("\r\n", "\n"), "written: /dev/stdout\n")
+    target = tmp_path / "log"
+    target.write_text("before\n")
+    for arguments in (exported, ("gate", run, "--gate", "minicpm-challenge", "--html")):
+        with target.open("ab") as file:
+            subprocess.run(command(*arguments, "/dev/stdout"), env=environment(), stdout=file, timeout=100)
+    held = target.read_bytes().decode()
+    assert held.startswith(f"before\n{plain}") and held.rstrip().endswith("</html>")
+    assert Path("/dev/stdout").is_symlink()
+
+
+@pytest.mark.parametrize("arguments", [("export", "--format", "csv", "--out"), ("report", "--html")])
+def test_a_full_disk_names_the_command_as_the_next_step(run: Path, arguments: tuple[str, ...]) -> None:
+    done = omnieval(arguments[0], run, *arguments[1:], "/dev/full")
+    assert done.returncode == 1
+    assert "free some space, then give the same command again" in done.stderr
+    assert not Path("/dev/full").is_file()
 
 
 @pytest.mark.slow

@@ -204,9 +204,10 @@ def test_the_model_name_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
 def test_wrong_requests_are_refused(run: Run, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown format 'xls'"):
         api.export(run, "xls")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="is a folder"):
+        api.export(run, "csv", out=tmp_path)
     (tmp_path / "device").symlink_to("/dev/null")
-    for out in (tmp_path, tmp_path / "device"):
-        with pytest.raises(ConfigError, match="is a folder or a device"):
-            api.export(run, "csv", out=out)
+    with pytest.raises(ConfigError, match="parquet cannot be written into a device or a pipe"):
+        api.export(run, "parquet", out=tmp_path / "device")
     with pytest.raises(ConfigError, match="detailed"):
         api.export(run, "csv", detailed=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import resource
 import signal
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from omnieval.errors import ConfigError, ScoringError, StorageError
 from omnieval.runlog import PlannedSample, Run, RunWriter
-from omnieval.runlog.files import LineLog, read_lines, replace_json
+from omnieval.runlog.files import RESUME, LineLog, read_lines, replace_json, storage_error
 from omnieval.runlog.schema import from_line, to_line
 from omnieval.runlog.store import exists, new_directory
 from omnieval.types import Failure, JsonDict, Response, Sample, Score, SpokenAudio, Timing, Usage
@@ -132,7 +133,7 @@ import os, signal, sys
 from pathlib import Path
 from typing import Any
 import omnieval.runlog.store as store
-def killed(*arguments):
+def killed(*arguments, **named):
     os.kill(os.getpid(), signal.SIGKILL)
 setattr(store, sys.argv[2], killed)
 store.RunWriter.begin(Path(sys.argv[1]), {"config": {}}, [])
@@ -178,6 +179,15 @@ def test_a_disk_that_is_full_keeps_whole_lines_and_raises(tmp_path: Path) -> Non
     assert len(lines) == int(count) > 0
     assert all(json.loads(line)["line"] == i for i, line in enumerate(lines))
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
+
+
+def test_a_full_disk_says_what_to_do_then(tmp_path: Path) -> None:
+    (tmp_path / "log").symlink_to("/dev/full")
+    with pytest.raises(StorageError, match="free some space, then give the same command again"):
+        replace_json(tmp_path / "log", {})
+    assert (tmp_path / "log").is_symlink()
+    full = OSError(errno.ENOSPC, "No space left on device")
+    assert "then resume the run" in str(storage_error(tmp_path, full, then=RESUME))
 
 
 def test_replacing_a_file_keeps_the_old_one_when_it_fails(tmp_path: Path) -> None:
@@ -274,7 +284,7 @@ def test_a_report_that_is_none_is_made_again(content: str, tmp_path: Path) -> No
 
 def test_a_file_in_the_place_of_a_run_directory_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(StorageError, match=r"file: cannot be written: .*; give another directory with --out"):
+    with pytest.raises(StorageError, match=r"file: cannot be written: .*; name another place"):
         begin(tmp_path / "file")
     with pytest.raises(ScoringError, match=r"file: not a run directory .*; name one that"):
         Run.load(tmp_path / "file")
