@@ -1,7 +1,8 @@
 """Daily-Omni: multiple-choice questions on short videos whose answers need both picture and sound.
 
 Data: Zhou et al., "Daily-Omni" (2025); the official layout is `qa.json` beside
-`Videos/{video_id}/{video_id}_video.mp4` and `_audio.wav`; flat `{video_id}.mp4` and `.wav` serve too.
+`Videos/{video_id}/{video_id}_video.mp4` and `_audio.wav`, or `Videos.tar` with them; flat `{video_id}.mp4`
+and `.wav` serve too.
 """
 
 from __future__ import annotations
@@ -15,10 +16,18 @@ from pydantic import Field
 from omnieval.benchmarks import prompts, rows
 from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.choice_request import choice_request, frames_and_sounds
-from omnieval.benchmarks.daily_omni_data import locate, missing_media_notes, sample_of, table_of
+from omnieval.benchmarks.daily_omni_data import (
+    locate,
+    missing_media_notes,
+    sample_of,
+    table_of,
+    twin_notes,
+)
 from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, plan_headline
 from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, MediaError
+from omnieval.media.carried import CarriedFiles
+from omnieval.media.source import archive_of
 from omnieval.types import (
     MediaPart,
     MediaPlan,
@@ -63,6 +72,7 @@ class DailyOmni:
         assert isinstance(config.task, Settings)
         self._config = config
         self._task = config.task
+        self._carried = CarriedFiles(config.cache_dir)
 
     def headline(self) -> Mapping[str, str]:
         task = self._task
@@ -85,6 +95,7 @@ class DailyOmni:
         samples = tuple(sample_of(row, number, videos, taken) for number, row in enumerate(table))
         notes += rows.duplicate_notes(samples)
         notes += missing_media_notes(samples, self._task.input_mode)
+        notes += twin_notes(samples, videos)
         return Dataset(root=qa_file.parent, samples=samples, notes=tuple(notes))
 
     def asks(self, sample: Sample) -> bool:
@@ -132,6 +143,8 @@ class DailyOmni:
         if task.packing == "minicpm-interleave" and task.input_mode != "audio":
             return [cache]
         asked = [sample for sample in dataset.samples if sample.problem is None]
+        if any(archive_of(path) is not None for sample in asked for path in sample.media.values()):
+            return [cache]
         extracts_sound = task.input_mode != "visual" and any("audio" not in s.media for s in asked)
         return [dataset.root, cache] if extracts_sound else [dataset.root]
 
@@ -148,11 +161,14 @@ class DailyOmni:
             return frames_and_sounds(media)
         parts: list[Part] = []
         if task.input_mode != "audio":
-            parts.append(MediaPart("video", sample.media["video"], "video/mp4"))
+            parts.append(MediaPart("video", self._carried.plain(sample.media["video"]), "video/mp4"))
         if task.input_mode != "visual":
             own = sample.media.get("audio")
-            extracted = media.audio
-            parts.append(MediaPart("audio", own, "audio/wav") if own else _present(extracted, sample))
+            parts.append(
+                MediaPart("audio", self._carried.plain(own), "audio/wav")
+                if own
+                else _present(media.audio, sample)
+            )
         return tuple(parts)
 
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from omnieval.benchmarks import rows
 from omnieval.config import counted, suggest
 from omnieval.errors import ConfigError, DataError
+from omnieval.media.content_key import content_keys
+from omnieval.media.source import is_there, listed
 from omnieval.parsing import gold_letter
 from omnieval.types import Failure, Sample
 
+_FOLDERS = ("Videos", "videos")
+_ARCHIVES = ("Videos.tar", "videos.tar", "Videos.tar.gz", "Videos.tgz", "Videos.zip")
+
 
 def locate(data: Path) -> tuple[Path, Path]:
-    """(question file, videos folder). `data` is the data set's folder or the question file itself."""
+    """(question file, videos folder). `data` is the data set's folder or the question file itself.
+
+    The videos folder may lie in an archive beside the question file (see `omnieval.media.source`); a plain
+    one comes first. Raises DataError with what was found instead.
+    """
     if data.is_file():
         qa_file: Path | None = data
         root = data.parent
@@ -26,14 +35,25 @@ def locate(data: Path) -> tuple[Path, Path]:
     if qa_file is None:
         found = ", ".join(sorted(path.name for path in root.iterdir())[:8]) or "nothing"
         raise DataError(f"{root}: expected qa.json and a folder Videos, found {found}")
-    videos = next((root / name for name in ("Videos", "videos") if (root / name).is_dir()), None)
-    if videos is None:
-        archive = rows.first_file(root / name for name in ("Videos.tar", "videos.tar"))
-        step = f"unpack it first: tar -xf {archive} -C {root}" if archive else "fetch and unpack Videos.tar"
-        if not any(root.glob("*.mp4")):
-            raise DataError(f"{root}: the folder Videos is missing; {step}")
-        videos = root
-    return qa_file, videos
+    return qa_file, _videos(root)
+
+
+def _videos(root: Path) -> Path:
+    plain = next((root / name for name in _FOLDERS if (root / name).is_dir()), None)
+    if plain is not None:
+        return plain
+    archive = archive_in(root)
+    if archive is not None:
+        tops = {PurePosixPath(member.name).parts[0] for member in listed(archive)}
+        return next((archive / name for name in _FOLDERS if name in tops), archive)
+    if any(root.glob("*.mp4")):
+        return root
+    raise DataError(f"{root}: the folder Videos is missing; fetch it, or Videos.tar, which is read as it is")
+
+
+def archive_in(root: Path) -> Path | None:
+    """The archive of all videos in a data set's folder, or None."""
+    return rows.first_file(root / name for name in _ARCHIVES)
 
 
 def table_of(content: Any, path: Path, split: str | None) -> tuple[list[Any], list[str]]:
@@ -112,11 +132,37 @@ def _row_problem(number: int, video_id: str, question: str, options: tuple[str, 
 
 
 def _media(videos: Path, video_id: str) -> dict[str, Path]:
-    found = {
-        "video": rows.first_file((videos / video_id / f"{video_id}_video.mp4", videos / f"{video_id}.mp4")),
-        "audio": rows.first_file((videos / video_id / f"{video_id}_audio.wav", videos / f"{video_id}.wav")),
-    }
+    found = {role: next(filter(is_there, places), None) for role, places in _places(videos, video_id).items()}
     return {role: path for role, path in found.items() if path is not None}
+
+
+def _places(videos: Path, video_id: str) -> dict[str, tuple[Path, Path]]:
+    """Where the files of a video may lie, by role; the first that is there counts."""
+    own = videos / video_id
+    return {
+        "video": (own / f"{video_id}_video.mp4", videos / f"{video_id}.mp4"),
+        "audio": (own / f"{video_id}_audio.wav", videos / f"{video_id}.wav"),
+    }
+
+
+def twin_notes(samples: Sequence[Sample], videos: Path) -> list[str]:
+    """Videos of which two files with different contents are there, in a folder of their own and flat; by size
+    and head, middle and tail (see `omnieval.media.content_key`)."""
+    names = dict.fromkeys(sample.cluster for sample in samples if sample.problem is None)
+    twins = [name for name in names if any(map(_differ, _places(videos, name).values()))]
+    if not twins:
+        return []
+    first = twins[0]
+    there = counted(len(twins), "video lies", "videos lie")
+    return [
+        f"{there} there twice with other bytes; those in a folder of their own are used "
+        f"(Videos/{first}/{first}_video.mp4 before Videos/{first}.mp4, sounds alike): {rows.few(twins)}; take the others away"
+    ]
+
+
+def _differ(places: tuple[Path, Path]) -> bool:
+    there = {str(path): path for path in places if is_there(path)}
+    return len(there) > 1 and len(set(content_keys(there).values())) > 1
 
 
 def missing_media_notes(samples: tuple[Sample, ...], input_mode: str) -> list[str]:

@@ -22,8 +22,9 @@ from omnieval.benchmarks.mcq_rows import AnswerKind, Columns, Layout, SampleMake
 from omnieval.benchmarks.row_files import no_splits, read_all, row_files
 from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, DataError, MediaError
-from omnieval.media.cache import MediaCache, default_cache_dir
-from omnieval.media.prepare import carried_file, video_mime
+from omnieval.media.cache import default_cache_dir
+from omnieval.media.carried import CarriedFiles
+from omnieval.media.prepare import video_mime
 from omnieval.media.probe import probe
 from omnieval.media.source import archived, is_there
 from omnieval.types import (
@@ -80,8 +81,8 @@ class MultipleChoice:
         self._config = config
         self._task = config.task
         self.group_keys: tuple[str, ...] = tuple(config.task.columns.groups)
-        self._cache: MediaCache | None = None
         self._cache_root = config.cache_dir or default_cache_dir()
+        self._carried = CarriedFiles(self._cache_root)
 
     def headline(self) -> Mapping[str, str]:
         task = self._task
@@ -130,7 +131,7 @@ class MultipleChoice:
                 raise MediaError(f"{path}: no such file; fetch it, or set media_root", kind="media_missing")
         for role, path in sample.media.items():
             if role.startswith("image"):
-                self._carried(path)
+                self._carried.plain(path)
             elif role.startswith("audio") and (task.sound == "original" or role != "audio"):
                 self._check_sound(path, first=role == "audio")
         video, sound = sample.media.get("video"), sample.media.get("audio")
@@ -169,21 +170,13 @@ class MultipleChoice:
         blobs = blobs_of(root)
         return [root, *([blobs] if blobs else []), cache]
 
-    def _carried(self, path: Path) -> Path:
-        """A file that goes out as it is, as a plain one."""
-        if archived(path) is None:
-            return path
-        if self._cache is None:
-            self._cache = MediaCache(self._cache_root, tidy=False)
-        return carried_file(path, self._cache)
-
     def _check_sound(self, path: Path, *, first: bool) -> None:
         """A sound that goes out as it is must be one, and a WAV where the recipe says so."""
         if not first and self._task.sound == "wav" and path.suffix.lower() != ".wav":
             raise MediaError(
                 f"{path}: only a row's first sound is made a WAV; set sound=original for this set"
             )
-        plain = self._carried(path)
+        plain = self._carried.plain(path)
         try:
             audio = probe(plain).audio
         except MediaError as error:
@@ -234,13 +227,13 @@ class MultipleChoice:
 
     def _sound(self, path: Path) -> MediaPart:
         """A sound as it is; `plan` has checked that it is one."""
-        return MediaPart("audio", self._carried(path), _MIMES.get(path.suffix.lower(), "audio/wav"))
+        return MediaPart("audio", self._carried.plain(path), _MIMES.get(path.suffix.lower(), "audio/wav"))
 
     def _picture(self, path: Path) -> MediaPart:
         """A picture as it is. Raises MediaError when it is none."""
         from PIL import Image
 
-        plain = self._carried(path)
+        plain = self._carried.plain(path)
         try:
             with Image.open(plain) as image:
                 mime = Image.MIME.get(image.format or "") or _MIMES.get(path.suffix.lower(), "image/jpeg")

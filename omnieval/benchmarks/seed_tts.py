@@ -16,9 +16,8 @@ from omnieval.benchmarks.hub import local_folder
 from omnieval.benchmarks.seed_tts_list import ListLine, UtteranceList, locate, read_list
 from omnieval.config import RecogniserConfig, RunConfig, SimilarityConfig, Strict
 from omnieval.errors import ConfigError, MediaError
-from omnieval.media.cache import MediaCache, default_cache_dir
-from omnieval.media.prepare import carried_file
-from omnieval.media.source import archive_of, archived, is_there
+from omnieval.media.carried import CarriedFiles
+from omnieval.media.source import archive_of, is_there
 from omnieval.types import (
     Failure,
     Generation,
@@ -81,7 +80,7 @@ class SeedTTS:
         assert isinstance(config.task, Settings)
         self._config = config
         self._task = config.task
-        self._cache: MediaCache | None = None
+        self._carried = CarriedFiles(config.cache_dir)
         self._list = self._task.utterances
         _refuse_senseless(config, self._task)
 
@@ -161,11 +160,7 @@ class SeedTTS:
 
     def _plain(self, path: Path) -> Path:
         """A file that goes out as it is; what lies in an archive is copied into the cache."""
-        if not is_there(path) or archived(path) is None:
-            return path
-        if self._cache is None:
-            self._cache = MediaCache(self._config.cache_dir or default_cache_dir(), tidy=False)
-        return carried_file(path, self._cache)
+        return self._carried.plain(path) if is_there(path) else path
 
     def _reference(self, sample: Sample) -> Path | None:
         """The voice to copy, where one is asked for."""

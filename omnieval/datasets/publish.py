@@ -13,6 +13,8 @@ from omnieval.datasets.merge import METADATA
 from omnieval.datasets.target import Target, storage_errors
 from omnieval.datasets.unpack import Unpacked
 from omnieval.errors import DataError
+from omnieval.media.archives import read_member
+from omnieval.media.source import archived
 from omnieval.types import Sample
 
 # Hubs show files of about this size well, and readers hold a row group of it.
@@ -112,10 +114,16 @@ def _row(row: Mapping[str, Any], sample: Sample, contents: dict[Path, bytes]) ->
             found[role] = {"bytes": None, "path": None}
             continue
         if path not in contents:
-            contents[path] = path.read_bytes()
+            contents[path] = _content(path)
         found[role] = {"bytes": contents[path], "path": path.name}
     return found
 
 
 def _media_bytes(sample: Sample) -> int:
-    return sum(path.stat().st_size for path in sample.media.values())
+    members = {path: archived(path) for path in sample.media.values()}
+    return sum(path.stat().st_size if member is None else member.size for path, member in members.items())
+
+
+def _content(path: Path) -> bytes:
+    member = archived(path)
+    return path.read_bytes() if member is None else read_member(member, most_bytes=member.size)

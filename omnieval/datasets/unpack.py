@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from omnieval.benchmarks import rows
-from omnieval.benchmarks.daily_omni_data import table_of
+from omnieval.benchmarks.daily_omni_data import archive_in, table_of
 from omnieval.benchmarks.hub import snapshot_of
 from omnieval.benchmarks.row_files import read_all
 from omnieval.benchmarks.seed_tts_list import no_list
@@ -111,9 +111,8 @@ def convert_video_mme(src: Path, dst: Path, *, notify: Notify = lambda _: None) 
 
 
 def videos_archive(src: Path) -> Path | None:
-    """Daily-Omni's Videos.tar in a folder, or None."""
-    root = snapshot_of(src)
-    return rows.first_file(root / name for name in ("Videos.tar", "videos.tar", "Videos.tar.gz"))
+    """Daily-Omni's Videos.tar (or .zip) in a folder, or None."""
+    return archive_in(snapshot_of(src))
 
 
 def unpack_daily_omni(src: Path, dst: Path, *, notify: Notify = lambda _: None) -> Unpacked:

@@ -46,7 +46,7 @@ def prepare_media(plan: MediaPlan, cache: MediaCache) -> PreparedMedia:
     Raises MediaError naming the file, StorageError when the cache cannot be written.
     """
     if not _makes_files(plan):
-        _check_sources(plan)
+        _check_sources(plan, cache)
         return PreparedMedia()
     description = _description(plan)
     key = entry_key(description)
@@ -206,11 +206,24 @@ def _sound_source(plan: MediaPlan) -> Path:
     return source
 
 
-def _check_sources(plan: MediaPlan) -> None:
+def _check_sources(plan: MediaPlan, cache: MediaCache) -> None:
     if plan.video is not None:
-        video_facts(plan.video)
-    if plan.audio is not None and probe(plan.audio).audio is None:
-        raise MediaError(f"{plan.audio}: no audio track in it; fetch the file again")
+        with _as_carried(plan.video, cache) as video:
+            video_facts(video)
+    if plan.audio is not None:
+        with _as_carried(plan.audio, cache) as audio:
+            if probe(audio).audio is None:
+                raise MediaError(f"{audio}: no audio track in it; fetch the file again")
+
+
+@contextlib.contextmanager
+def _as_carried(path: Path, cache: MediaCache) -> Iterator[Path]:
+    """The file as a request carries it; errors that name a copy name the file itself."""
+    carried = carried_file(path, cache)
+    try:
+        yield carried
+    except MediaError as error:
+        raise MediaError(str(error).replace(str(carried), str(path)), kind=error.kind) from error
 
 
 def _description(plan: MediaPlan) -> dict[str, Any]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shutil
+import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +18,13 @@ from omnieval import api
 from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.daily_omni import DailyOmni
 from omnieval.errors import ConfigError, DataError, MediaError
+from omnieval.media.cache import MediaCache
+from omnieval.media.prepare import prepare_media
+from omnieval.media.source import begin_anew
 from omnieval.runlog import PlannedSample
 from omnieval.runlog.schema import to_line
 from omnieval.types import MediaPart, PreparedMedia, Request, TextPart
+from tests.media_files import make_video, make_wav
 
 ROW = {
     "Question": "Who speaks?",
@@ -41,6 +49,30 @@ def data_set(folder: Path, content: Any, *, flat: bool = False, videos: tuple[st
         place.mkdir(exist_ok=True)
         for path in (f"{name}.mp4", f"{name}.wav") if flat else (f"{name}_video.mp4", f"{name}_audio.wav"):
             (place / path).write_bytes(b"x")
+    return folder
+
+
+def packed_data(folder: Path, name: str, top: str, *, sound: bool = True, video: bytes | None = None) -> Path:
+    """A data set whose one video, a real one unless given, lies in an archive with its sound."""
+    folder.mkdir(exist_ok=True)
+    (folder / "qa.json").write_text(json.dumps([ROW]))
+    begin_anew()
+    clip = make_video(folder / "clip.mp4", seconds=1, fps=5, size=(96, 64), audio_seconds=1)
+    members = {"v1/v1_video.mp4": clip.read_bytes() if video is None else video}
+    if sound:
+        members["v1/v1_audio.wav"] = make_wav(folder / "sound.wav", seconds=1).read_bytes()
+    for path in (folder / "clip.mp4", folder / "sound.wav"):
+        path.unlink(missing_ok=True)
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(folder / name, "w") as zipped:
+            for member, content in members.items():
+                zipped.writestr(top + member, content)
+        return folder
+    with tarfile.open(folder / name, "w:gz" if name.endswith("gz") else "w") as archive:
+        for member, content in members.items():
+            info = tarfile.TarInfo(top + member)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
     return folder
 
 
@@ -168,11 +200,87 @@ def test_missing_media_are_said_before_the_run(tmp_path: Path) -> None:
     assert any("2 of 3 videos have no file" in note and "gone1" in note for note in notes)
 
 
-def test_a_packed_archive_is_named_with_the_command_to_unpack_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("top", ["Videos/", "./Videos/", ""])
+@pytest.mark.parametrize("name", ["Videos.tar", "Videos.tar.gz", "Videos.zip"])
+def test_videos_are_found_in_the_archive_of_the_release(name: str, top: str, tmp_path: Path) -> None:
+    data = packed_data(tmp_path, name, top)
+    dataset = load(data)
+    assert dataset.notes == ()
+    (sample,) = dataset.samples
+    inside = data / name / top.removeprefix("./")
+    assert sample.media == {
+        "video": inside / "v1" / "v1_video.mp4",
+        "audio": inside / "v1" / "v1_audio.wav",
+    }
+    (data / "Videos").mkdir()
+    assert load(data).samples[0].media == {}  # a folder comes before the archive
+
+
+def test_an_archive_that_is_not_whole_is_one_error(tmp_path: Path) -> None:
     (tmp_path / "qa.json").write_text(json.dumps([ROW]))
     (tmp_path / "Videos.tar").write_bytes(b"x")
-    with pytest.raises(DataError, match=r"tar -xf .*Videos\.tar"):
+    with pytest.raises(DataError, match=r"Videos\.tar: not a whole tar archive.*fetch it again"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["all", "visual", "audio"])
+@pytest.mark.parametrize("packing", ["minicpm-interleave", "qwen"])
+def test_media_in_the_archive_reach_the_request_as_plain_files_do(
+    packing: str, mode: str, tmp_path: Path
+) -> None:
+    data = packed_data(tmp_path / "packed", "Videos.tar", "Videos/")
+    plain = Path(shutil.copytree(data, tmp_path / "plain"))
+    with tarfile.open(plain / "Videos.tar") as archive:
+        archive.extractall(plain, filter="data")
+    settings = (("packing", packing), ("input_mode", mode), ("cache_dir", str(tmp_path / "cache")))
+    contents = []
+    for folder in (data, plain):
+        chosen = benchmark(folder, *settings)
+        dataset = chosen.load()
+        plan = chosen.plan(dataset.samples[0])
+        assert plan is not None
+        media = prepare_media(plan, MediaCache(tmp_path / "cache"))
+        parts = [
+            part
+            for part in chosen.pack(dataset.samples[0], media).messages[-1].parts
+            if isinstance(part, MediaPart)
+        ]
+        contents.append([(p.kind, p.mime, p.path.suffix, p.path.read_bytes()) for p in parts])
+        folders = chosen.media_folders(dataset, tmp_path / "cache")
+        assert all(any(p.path.is_relative_to(f) for f in folders) for p in parts)
+    assert len(contents[0]) > 0 and contents[0] == contents[1]
+
+
+def test_the_sound_of_a_video_in_the_archive_serves_where_there_is_no_wav(tmp_path: Path) -> None:
+    data = packed_data(tmp_path, "Videos.tar", "Videos/", sound=False)
+    chosen = benchmark(data, ("packing", "qwen"), ("cache_dir", str(tmp_path / "cache")))
+    (sample,) = chosen.load().samples
+    plan = chosen.plan(sample)
+    assert plan is not None
+    parts = chosen.pack(sample, prepare_media(plan, MediaCache(tmp_path / "cache"))).messages[-1].parts
+    assert [part.mime for part in parts[:2] if isinstance(part, MediaPart)] == ["video/mp4", "audio/wav"]
+
+
+def test_a_broken_medium_in_the_archive_is_named_by_its_place_there(tmp_path: Path) -> None:
+    data = packed_data(tmp_path, "Videos.tar", "Videos/", video=b"no video" * 99)
+    chosen = benchmark(data, ("packing", "qwen"), ("cache_dir", str(tmp_path / "cache")))
+    plan = chosen.plan(chosen.load().samples[0])
+    assert plan is not None
+    with pytest.raises(MediaError, match=r"Videos\.tar/Videos/v1/v1_video\.mp4: cannot be decoded"):
+        prepare_media(plan, MediaCache(tmp_path / "cache"))
+
+
+def test_a_video_that_lies_twice_with_other_bytes_is_named(tmp_path: Path) -> None:
+    names = ("same", "other", "silent")
+    data = data_set(tmp_path, [ROW | {"video_id": name} for name in names], videos=names)
+    (data / "Videos" / "same.mp4").write_bytes(b"x")
+    (data / "Videos" / "other.mp4").write_bytes(b"y")
+    (data / "Videos" / "silent.wav").write_bytes(b"y")
+    (note,) = load(data).notes
+    assert "2 videos lie there twice with other bytes" in note and note.index("other,") < note.index(
+        "silent;"
+    )
+    assert "same" not in note and "Videos/other/other_video.mp4 before Videos/other.mp4" in note
 
 
 def test_the_question_file_itself_can_be_given(tmp_path: Path) -> None:

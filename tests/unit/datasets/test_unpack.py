@@ -212,6 +212,9 @@ def test_the_official_tar_of_daily_omni_becomes_its_layout(tmp_path: Path) -> No
     checked = check_data("daily-omni", tmp_path / "out", part=True)
     assert checked.problems() == []
     assert checked.fingerprint == check_data("daily-omni", sample, part=True).fingerprint
+    packed = check_data("daily-omni", src, part=True)
+    assert (packed.problems(), packed.fingerprint) == ([], checked.fingerprint)
+    assert all(file.path.startswith("Videos.tar/Videos/") for file in packed.files)
     command = ["data", "convert", "daily-omni", "--src", src, "--dst", tmp_path / "out"]
     assert "0 files written (0.0 MB), 17 there before" in omnieval(*command).stdout
     tar(src / "Videos.tar", {"Videos/race_07/race_07_video.mp4": b"x"})
@@ -235,6 +238,12 @@ def test_a_published_release_comes_back_as_it_was(tmp_path: Path) -> None:
     fingerprints = [check_data("daily-omni", d, part=True).fingerprint for d in (sample, tmp_path / "back")]
     assert fingerprints[0] == fingerprints[1]
     assert len(written_qa(tmp_path / "back")) == 23
+    packed = tmp_path / "packed"
+    packed.mkdir()
+    shutil.copy(sample / "qa.json", packed)
+    tar(packed / "Videos.tar", {n: (sample / n).read_bytes() for n in names(sample) if "Videos" in n})
+    daily_omni_to_parquet(packed, tmp_path / "again", shard_bytes=1_500_000)
+    assert all((tmp_path / "again" / "data" / path.name).read_bytes() == path.read_bytes() for path in shards)
 
 
 def test_a_row_without_its_video_is_not_published(tmp_path: Path) -> None:
