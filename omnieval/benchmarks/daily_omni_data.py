@@ -156,7 +156,8 @@ def twin_notes(samples: Sequence[Sample], videos: Path) -> list[str]:
     there = counted(len(twins), "video lies", "videos lie")
     return [
         f"{there} there twice with other bytes; those in a folder of their own are used "
-        f"(Videos/{first}/{first}_video.mp4 before Videos/{first}.mp4, sounds alike): {rows.few(twins)}; take the others away"
+        f"(Videos/{first}/{first}_video.mp4 before Videos/{first}.mp4, sounds alike): "
+        f"{rows.few(twins)}; take the others away"
     ]
 
 
