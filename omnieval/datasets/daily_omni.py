@@ -8,6 +8,7 @@ video; each is written once.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,8 @@ _QA = "qa.json"
 _MEDIA = {"video": "video.mp4", "audio": "audio.wav"}
 _TEXTS = {*COLUMNS, *METADATA} - set(_MEDIA)
 _DURATIONS_S = (30, 60)
+# Bytes; with what follows it in a file's name as many as file systems take.
+_LONGEST_ID = 240
 MAX_MEMORY = 10**9
 
 Notify = Callable[[str], None]
@@ -55,6 +58,7 @@ class Converted:
     lost: Sequence[str] = ()
     without_match: Sequence[str] = ()
     differing: Sequence[str] = ()
+    without_question: Sequence[str] = ()
     without_letter: Sequence[str] = ()
     repeated: Sequence[str] = ()
     conflicting: Sequence[str] = ()
@@ -76,6 +80,7 @@ class Converted:
     def problems(self) -> list[str]:
         """What makes the result less than the whole data set, one sentence each; `--strict` fails on any."""
         said = (
+            (self.without_question, "row without a question", "rows without a question"),
             (self.without_letter, "row without an answer letter", "rows without an answer letter"),
             (self.without_match, "row that the official file lacks", "rows that the official file lacks"),
             (self.lost, "official row whose video is not there", "official rows whose video is not there"),
@@ -164,7 +169,7 @@ class _Media:
         the video of each row."""
         self.ids.update(dict.fromkeys(ids))
         for role, ending in _MEDIA.items():
-            names = {i: f"Videos/{i}/{i}_{ending}" for i in ids if rows.unsafe_name(i) is None}
+            names = {i: f"Videos/{i}/{i}_{ending}" for i in ids if _names_files(i)}
             present = self.present[role]
             here = [i for i in names if i not in present and self._target.has(names[i], shard.source)]
             present.update(dict.fromkeys(here))
@@ -215,7 +220,7 @@ def _measure(table: Sequence[Row], dst: Path) -> list[str]:
             continue
         video = rows.text(row, "video_id")
         if video not in durations:
-            durations[video] = None if rows.unsafe_name(video) else _nominal_duration(dst, video)
+            durations[video] = _nominal_duration(dst, video) if _names_files(video) else None
         if durations[video] is not None:
             row["video_duration"] = durations[video]
     return [video for video, duration in durations.items() if duration is None]
@@ -231,7 +236,7 @@ def _nominal_duration(dst: Path, video: str) -> str | None:
 
 def _result(target: Target, media: _Media, merged: Merged, unknown: Sequence[str]) -> Converted:
     repeated, conflicting = repeats(merged.rows)
-    safe = [i for i in media.ids if rows.unsafe_name(i) is None]
+    safe = [i for i in media.ids if _names_files(i)]
     files = [name for name in target.written if name != _QA]
     return Converted(
         folder=target.folder,
@@ -244,15 +249,21 @@ def _result(target: Target, media: _Media, merged: Merged, unknown: Sequence[str
         lost=merged.lost,
         without_match=merged.unmatched,
         differing=merged.differing,
+        without_question=[name_of(row) for row in merged.rows if not rows.text(row, "Question")],
         without_letter=[name_of(row) for row in merged.rows if _letter(row) is None],
         repeated=repeated,
         conflicting=conflicting,
-        unsafe_ids=[i for i in media.ids if rows.unsafe_name(i) is not None],
+        unsafe_ids=[i for i in media.ids if not _names_files(i)],
         other_media=list(media.other),
         without_video=[i for i in safe if i not in media.present["video"]],
         without_audio=[i for i in safe if i not in media.present["audio"]],
         without_duration=unknown,
     )
+
+
+def _names_files(video: str) -> bool:
+    """Whether an id may become part of the names of a video's files."""
+    return rows.unsafe_name(video) is None and len(os.fsencode(video)) <= _LONGEST_ID
 
 
 def _letter(row: Row) -> str | None:

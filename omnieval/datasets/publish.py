@@ -47,12 +47,25 @@ def daily_omni_to_parquet(
     sizes = [_media_bytes(sample) for sample in samples]
     shards = list(_cut(range(len(table)), sizes, shard_bytes))
     with Target(dst) as target:
+        _take_away_others(target, len(shards))
         for number, rows_of_shard in enumerate(shards):
             name = f"data/test-{number:05}-of-{len(shards):05}.parquet"
             groups = _cut(rows_of_shard, sizes, GROUP_BYTES)
             _write(target, name, [[(table[i], samples[i]) for i in group] for group in groups])
             notify(f"{number + 1}/{len(shards)} {name}: {counted(len(rows_of_shard), 'row', 'rows')}")
     return Unpacked(dst, len(table), len(target.written), 0, target.bytes_written)
+
+
+def _take_away_others(target: Target, shards: int) -> None:
+    """Remove the files of an earlier call that had another number of them. Raises DataError for such files of
+    other origin, since together they are no release."""
+    written = {f"test-{number:05}-of-{shards:05}.parquet" for number in range(shards)}
+    for path in sorted((target.folder / "data").glob("*.parquet")):
+        if path.name not in written:
+            target.withdraw(f"data/{path.name}")
+    others = rows.few(p.name for p in (target.folder / "data").glob("*.parquet") if p.name not in written)
+    if others:
+        raise DataError(f"{target.folder}: holds files of another release ({others}); name another folder")
 
 
 def _cut(numbers: Sequence[int], sizes: Sequence[int], most: int) -> Iterator[list[int]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
 
@@ -62,6 +64,39 @@ def test_an_interrupted_conversion_goes_on_where_it_stopped(how: signal.Signals,
     assert result["files_written"] == 300 - result["files_kept"]
     same = sum(path.stat().st_ino == inode for path, inode in before.items())
     assert same >= len(before) - 1  # the last may have been put there just before it was noted
+    assert not list(out.rglob("*.part"))
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_an_interrupted_unpacking_goes_on_where_it_stopped(how: signal.Signals, tmp_path: Path) -> None:
+    src, out = tmp_path / "src", tmp_path / "out"
+    src.mkdir()
+    content = {f"v{i}": bytes([i]) * MB for i in range(150)}
+    (src / "qa.json").write_text(json.dumps([{"video_id": video, "Question": "q"} for video in content]))
+    with tarfile.open(src / "Videos.tar", "w") as archive:
+        for video, clip in content.items():
+            info = tarfile.TarInfo(f"Videos/{video}/{video}_video.mp4")
+            info.size = len(clip)
+            archive.addfile(info, io.BytesIO(clip))
+    process = subprocess.Popen(
+        command(*arguments(src, out)), env=environment(), stderr=subprocess.PIPE, text=True
+    )
+    while len(list(out.glob("Videos/*/*.mp4"))) < 20:
+        assert process.poll() is None
+        time.sleep(0.001)  # watches another process
+    process.send_signal(how)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == (130 if how is signal.SIGINT else -9), errors
+    assert "Traceback" not in errors and not (out / "qa.json").exists()
+    before = list(out.glob("Videos/*/*_video.mp4"))
+    assert 20 <= len(before) < 150
+
+    done = omnieval(*arguments(src, out), "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["rows"], result["problems"]) == (150, [])
+    assert result["files_kept"] >= len(before) - 1
+    assert all((out / f"Videos/{v}/{v}_video.mp4").read_bytes() == clip for v, clip in content.items())
     assert not list(out.rglob("*.part"))
 
 

@@ -227,6 +227,36 @@ def test_what_is_wrong_with_rows_is_counted_and_named(media: Media, tmp_path: Pa
     assert written_qa(tmp_path / "out")[0]["Answer"] == "Dogs bark"
 
 
+def test_nulls_anywhere_cost_what_they_stand_for(media: Media, tmp_path: Path) -> None:
+    good = row("v1", media["v1"], "q1")
+    nulls: dict[str, dict[str, Any]] = {
+        "no struct": {"video": None, "audio": None}, "no id": {"video_id": None},
+        "no question": {"question": None}, "no options": {"candidates": None}, "no answer": {"answer": None},
+    }  # fmt: skip
+    said = {
+        "no struct": ["1 video without bytes: v2", "1 video without a sound of its own: v2"],
+        "no id": ["1 video_id that cannot name a file: "],
+        "no question": ["1 row without a question: v2: "],
+        "no options": ["1 row without an answer letter: v2: q2"],
+        "no answer": ["1 row without an answer letter: v2: q2"],
+    }
+    for name, fields in nulls.items():
+        release = write_shards(tmp_path / name, [[good, row("v2", media["v2"], "q2") | fields]])
+        done = convert_daily_omni(release, tmp_path / f"{name} out", probe_duration=name == "no question")
+        assert (done.rows, done.problems()) == (2, said[name])
+        assert files(tmp_path / f"{name} out")["Videos/v1/v1_video.mp4"] == media["v1"][0]
+
+
+@pytest.mark.parametrize("video", ["..", ".", "", "a/b", "/etc/x", "a\\b", "a\0b", "v" * 300, "視" * 100])
+def test_an_id_that_cannot_name_a_file_costs_its_own_rows(video: str, media: Media, tmp_path: Path) -> None:
+    rows = [row(video, media["v2"], "q"), row("v1", media["v1"], "q")]
+    out = tmp_path / "a" / "out"
+    done = convert_daily_omni(write_shards(tmp_path / "a" / "r", [rows]), out, probe_duration=True)
+    assert (done.rows, list(done.unsafe_ids), list(done.without_duration)) == (2, [video], [video])
+    assert set(files(out)) == {"qa.json", "Videos/v1/v1_video.mp4", "Videos/v1/v1_audio.wav"}
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {"r", "out"}
+
+
 def test_a_converted_release_runs_and_is_the_same_data_set_as_the_official(
     release: Path, tmp_path: Path
 ) -> None:

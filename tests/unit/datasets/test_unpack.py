@@ -246,6 +246,18 @@ def test_a_published_release_comes_back_as_it_was(tmp_path: Path) -> None:
     assert all((tmp_path / "again" / "data" / path.name).read_bytes() == path.read_bytes() for path in shards)
 
 
+def test_no_files_of_another_release_stay_beside_a_published_one(tmp_path: Path) -> None:
+    sample, data = sample_dir("daily-omni"), tmp_path / "release" / "data"
+    daily_omni_to_parquet(sample, tmp_path / "release", shard_bytes=1_500_000)
+    assert len(list(data.iterdir())) > 1
+    daily_omni_to_parquet(sample, tmp_path / "release")
+    assert [path.name for path in data.iterdir()] == ["test-00000-of-00001.parquet"]
+    (data / "test-00000-of-00003.parquet").touch()
+    with pytest.raises(DataError, match=r"holds files of another release \(test-00000-of-00003.parquet\)"):
+        daily_omni_to_parquet(sample, tmp_path / "release")
+    assert (data / "test-00000-of-00003.parquet").exists()
+
+
 def test_a_row_without_its_video_is_not_published(tmp_path: Path) -> None:
     data = Path(shutil.copytree(sample_dir("daily-omni"), tmp_path / "data"))
     shutil.rmtree(data / "Videos" / "race_07")
