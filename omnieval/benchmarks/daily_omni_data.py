@@ -10,7 +10,7 @@ from omnieval.benchmarks import rows
 from omnieval.config import counted, suggest
 from omnieval.errors import ConfigError, DataError
 from omnieval.media.content_key import content_keys
-from omnieval.media.source import is_there, listed
+from omnieval.media.source import is_archive, is_there, listed
 from omnieval.parsing import gold_letter
 from omnieval.types import Failure, Sample
 
@@ -25,6 +25,8 @@ def locate(data: Path) -> tuple[Path, Path]:
     one comes first. Raises DataError with what was found instead.
     """
     if data.is_file():
+        if is_archive(data):
+            raise DataError(f"{data}: an archive; --data names the folder that holds it and qa.json")
         qa_file: Path | None = data
         root = data.parent
     else:

@@ -105,7 +105,8 @@ def read_small_file(path: Path) -> bytes:
         return path.read_bytes() if member is None else read_member(member)
     except OSError as error:
         raise MediaError(
-            f"{path}: cannot be read: {error.strerror or error}", kind="media_missing"
+            f"{path}: cannot be read: {error.strerror or error}; check its path and permissions",
+            kind="media_missing",
         ) from error
     except DataError as error:
         raise MediaError(str(error)) from error

@@ -221,6 +221,8 @@ def test_an_archive_that_is_not_whole_is_one_error(tmp_path: Path) -> None:
     (tmp_path / "Videos.tar").write_bytes(b"x")
     with pytest.raises(DataError, match=r"Videos\.tar: not a whole tar archive.*fetch it again"):
         load(tmp_path)
+    with pytest.raises(DataError, match=r"an archive; --data names the folder that holds it and qa.json"):
+        load(tmp_path / "Videos.tar")
 
 
 @pytest.mark.parametrize("mode", ["all", "visual", "audio"])
