@@ -90,6 +90,14 @@ class Engine:
         """What it says when it is ready, after starting it where it does not run. Raises FailedTry."""
         return (await self._up()).ready
 
+    async def alive(self) -> bool:
+        """Whether it is running, or can be started anew; starts it where it does not run."""
+        try:
+            await self.up()
+        except FailedTry:
+            return False
+        return True
+
     async def first_start(self) -> JsonDict:
         """`up`, where a failure means that no run is possible: raises BackendError."""
         try:

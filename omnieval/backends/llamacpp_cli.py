@@ -92,11 +92,7 @@ class LlamaCppProgram:
 
     async def alive(self) -> bool:
         """See `TellsLife`: it is running, or can be started anew."""
-        try:
-            await self._engine.up()
-        except FailedTry:
-            return False
-        return True
+        return await self._engine.alive()
 
     async def close(self) -> None:
         await self._engine.close()
