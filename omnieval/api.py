@@ -1,4 +1,4 @@
-"""The verbs of omnieval for Python: run, resume, prepare, load_run, score, load_report, compare,
+"""The verbs of omnieval for Python: run, resume, bench, prepare, load_run, score, load_report, compare,
 gate, export, track.
 
 >>> from omnieval import api
@@ -17,6 +17,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 import omnieval.suite as suites
+from omnieval.bench import LEAST_REPEATS, Bench, BenchReport, build_bench_report, plan_bench, run_bench
 from omnieval.config import RunConfig
 from omnieval.engine.execute import Execution, Notify
 from omnieval.engine.execute import check as check_deployment
@@ -45,6 +46,7 @@ from omnieval.suite import Suite, SuiteGateResult, SuiteReport
 
 __all__ = [
     "SHORT_NAMES",
+    "bench",
     "check",
     "check_config",
     "compare",
@@ -132,6 +134,36 @@ def run_suite(
         listener=listener,
         notify=notify,
     ).suite
+
+
+def bench(
+    recipe: str | Path,
+    *,
+    repeats: int = LEAST_REPEATS,
+    out: Path | str | None = None,
+    against: Path | str | None = None,
+    sample: bool = False,
+    api_key: str | None = None,
+    listener: Listener = lambda _: None,
+    notify: Notify = lambda _: None,
+    **settings: Any,
+) -> BenchReport:
+    """Run a recipe once cold and then `repeats` times, and report the medians with the health of the output.
+
+    out: the bench's directory; one that holds the same bench is continued, and what is finished stays.
+    against: the directory of another bench, whose figures are set beside. The others are as for `run`.
+    Raises ConfigError, DataError, BackendError, StorageError; ScoringError where it ended before any run did.
+    """
+    other = None if against is None else Bench.load(against)
+    execution = run_bench(
+        plan_bench(recipe, list(flattened(settings)), sample=sample),
+        repeats=repeats,
+        out=None if out is None else Path(out).expanduser(),
+        api_key=api_key,
+        listener=listener,
+        notify=notify,
+    )
+    return build_bench_report(execution.bench, other)
 
 
 def resume_suite(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from omnieval.bench_commands import bench
 from omnieval.cache_commands import cache_app
 from omnieval.console import heard_display, new_console, print_line
 from omnieval.data_commands import data_app
@@ -67,6 +68,7 @@ app.command()(compare)
 app.command()(gate)
 app.command()(view)
 app.command()(duplex)
+app.command()(bench)
 app.command()(export)
 
 RunDirectory = Annotated[Path, typer.Argument(help="A run directory.", show_default=False)]

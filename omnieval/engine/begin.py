@@ -35,7 +35,7 @@ def begin_or_continue(
     Raises ConfigError with the list of differences when `out` holds a run of another configuration,
     DataError when its data set or media were others, StorageError when it cannot be written.
     """
-    directory = out or new_directory(config.runs_dir, _name(config), time.localtime())
+    directory = out or new_directory(config.runs_dir, run_name(config), time.localtime())
     server = TypeAdapter(ServerFacts).dump_python(facts, mode="json")
     if not exists(directory):
         selected = {sample.id for sample in chosen}
@@ -64,7 +64,8 @@ def begin_or_continue(
     return writer
 
 
-def _name(config: RunConfig) -> str:
+def run_name(config: RunConfig) -> str:
+    """Recipe and model as a part of a directory's name."""
     model = (config.model or config.backend).rsplit("/", 1)[-1]
     return "-".join(
         re.sub(r"[^A-Za-z0-9.]+", "-", part).strip("-.").lower()[:48] for part in (config.recipe, model)

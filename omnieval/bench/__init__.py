@@ -1,0 +1,21 @@
+"""The speed of a deployment: one recipe run several times, beside the health of what came out."""
+
+from omnieval.bench.pages import bench_page, report_json, write_report
+from omnieval.bench.report import BenchReport, build_bench_report
+from omnieval.bench.run import BenchExecution, plan_bench, resumed, run_bench
+from omnieval.bench.store import LEAST_REPEATS, Bench, holds_bench
+
+__all__ = [
+    "LEAST_REPEATS",
+    "Bench",
+    "BenchExecution",
+    "BenchReport",
+    "bench_page",
+    "build_bench_report",
+    "holds_bench",
+    "plan_bench",
+    "report_json",
+    "resumed",
+    "run_bench",
+    "write_report",
+]

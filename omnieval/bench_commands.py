@@ -1,0 +1,131 @@
+"""`omnieval bench`: how fast a deployment is, and whether what it says so fast is any good."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def bench(
+    recipe: Annotated[
+        str | None,
+        typer.Argument(
+            help="Name of a bundled recipe or path of one; none with --resume.", show_default=False
+        ),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(help="Runs whose figures count, at least 3 (the default); one cold run comes first."),
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder of the data set.")] = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Use the small data set that the package carries.")
+    ] = False,
+    base_url: Annotated[
+        list[str] | None,
+        typer.Option(help="Model server; repeat it for servers of one model."),
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model's name on the server.")] = None,
+    backend: Annotated[str | None, typer.Option(help="See `omnieval list backends`.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The bench's directory; one that holds the same bench is continued.")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(help="Continue this bench; no recipe needed.")] = None,
+    against: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Another bench: is this one faster, or is it noise?")
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any recipe key. Repeatable.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Take the first N questions only.")] = None,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="Requests in flight.")] = None,
+    request_rate: Annotated[float | None, typer.Option(help="Requests a second at random intervals.")] = None,
+    cache_dir: Annotated[Path | None, typer.Option(help="Where prepared media are kept.")] = None,
+    api_key_env: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Environment variable with the API key.")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure speed: a cold run, then repeats of the recipe, their medians, and the health of the output.
+
+    Exit codes: 0 done; 1 not all runs are, or the output is broken, so that the speed does not count; 4 model
+    server.
+    """
+    from rich.console import Console
+
+    from omnieval.bench import (
+        LEAST_REPEATS,
+        Bench,
+        bench_page,
+        build_bench_report,
+        plan_bench,
+        report_json,
+        resumed,
+        run_bench,
+    )
+    from omnieval.config import parse_assignment
+    from omnieval.console import heard_display, new_console, print_line
+    from omnieval.errors import ConfigError
+    from omnieval.parsing import visible
+    from omnieval.progress_display import progress_display
+    from omnieval.report.markdown import to_markdown
+    from omnieval.report.terminal import show
+
+    if resume is not None and (recipe is not None or sample or out is not None):
+        raise ConfigError(
+            "--resume takes the recipe from the bench; give no recipe, --sample or --out with it"
+        )
+    other = None if against is None else Bench.load(against)
+    flags: dict[str, Any] = {
+        "data": None if data is None else str(data), "base_url": base_url[0] if base_url else None,
+        "replicas": tuple(base_url[1:]) if base_url else None, "model": model, "backend": backend,
+        "select.limit": limit, "concurrency": concurrency, "request_rate": request_rate,
+        "cache_dir": None if cache_dir is None else str(cache_dir), "api_key_env": api_key_env,
+    }  # fmt: skip
+    overrides = [parse_assignment(given) for given in set_ or []]
+    overrides += [(key, value) for key, value in flags.items() if value is not None]
+    if resume is not None:
+        config, stored = resumed(resume, overrides)
+        repeats, out = stored if repeats is None else repeats, resume
+    elif recipe is None:
+        raise ConfigError("name a recipe, for example `omnieval bench daily-omni`, or --resume a bench")
+    else:
+        config = plan_bench(recipe, overrides, sample=sample)
+    if api_key_env is not None and not os.environ.get(api_key_env):
+        raise ConfigError(f"--api-key-env {api_key_env}: that environment variable is not set")
+    console = Console(soft_wrap=False, stderr=True) if json_ or markdown else new_console()
+    with progress_display(console) as listener:
+        execution = run_bench(
+            config,
+            repeats=LEAST_REPEATS if repeats is None else repeats,
+            out=out,
+            api_key=os.environ.get(config.api_key_env),
+            listener=listener,
+            notify=lambda line: print_line(console, line, style="dim"),
+            heard=heard_display(console),
+        )
+    directory = execution.bench.directory
+    if execution.failure is not None:
+        told = f"error: stopped, since this would fail every question: {execution.failure}"
+        typer.echo(visible(told), err=True)
+    if execution.ending != "finished":
+        typer.echo(f"to continue: omnieval bench --resume {directory}", err=True)
+    if any(execution.bench.finished(name) for name in execution.bench.names):
+        report = build_bench_report(execution.bench, other)
+        if json_:
+            typer.echo(json.dumps(report_json(report), indent=2))
+        elif markdown:
+            typer.echo(to_markdown(bench_page(report)), nl=False)
+        else:
+            show(bench_page(report), console)
+            print_line(console, f"report: {directory / 'report.md'}")
+        if execution.ending == "finished" and not report.counts:
+            sys.exit(1)
+    if execution.ending != "finished":
+        sys.exit(4 if execution.failure is not None else 1)
