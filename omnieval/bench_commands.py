@@ -20,7 +20,7 @@ def bench(
     ] = None,
     repeats: Annotated[
         int | None,
-        typer.Option(help="Runs whose figures count, at least 3 (the default); one cold run comes first."),
+        typer.Option(help="Runs whose figures count, 3 or more (default 3); a cold one is first."),
     ] = None,
     data: Annotated[Path | None, typer.Option(help="Folder of the data set.")] = None,
     sample: Annotated[
@@ -78,9 +78,7 @@ def bench(
     from omnieval.report.terminal import show
 
     if resume is not None and (recipe is not None or sample or out is not None):
-        raise ConfigError(
-            "--resume takes the recipe from the bench; give no recipe, --sample or --out with it"
-        )
+        raise ConfigError("--resume takes the recipe from the bench; leave out recipe, --sample and --out")
     other = None if against is None else Bench.load(against)
     flags: dict[str, Any] = {
         "data": None if data is None else str(data), "base_url": base_url[0] if base_url else None,

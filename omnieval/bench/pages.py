@@ -33,9 +33,9 @@ def bench_page(report: BenchReport) -> Page:
         warnings=report.warnings,
         tables=tuple(table for table in tables if table.rows),
         notes=report.notes,
-        footer="Each repeat gives one median (p50) and one 99th percentile over its samples; shown are the medians of "
-        "those, with the lowest and the highest. Repeats ask the same: where the server caches prompts or media, "
-        "these are the times with a warm cache.",
+        footer="Each repeat gives one median (p50) and one 99th percentile over its samples; shown are the "
+        "medians of those, with the lowest and the highest. Repeats ask the same: where the server caches "
+        "prompts or media, these are the times with a warm cache.",
     )
 
 

@@ -1,9 +1,9 @@
-"""The runs of a bench to one report: medians of the repeats, the cold run apart, and what came out of them."""
+"""The runs of a bench to one report: medians of the repeats, the cold run apart, what came out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Literal
 
@@ -22,8 +22,8 @@ from omnieval.stats.noise import RTF_REAL
 
 @dataclass(frozen=True, slots=True)
 class SpeedRow:
-    """One figure of speed. figure: a key of `LABELS_OF_SPEED`, `ttft_s.p99` say. values: one for each repeat that has it, in their
-    order. cold: that of the cold run. change: against the same figure of another bench, the other one first."""
+    """One figure of speed. figure: a key of `LABELS_OF_SPEED`, `ttft_s.p99` say. values: one for each repeat
+    that has it, in their order. cold: that of the cold run. change: from another bench's figure to this one."""
 
     figure: str
     values: tuple[float, ...]
@@ -64,11 +64,11 @@ class BenchReport:
 def build_bench_report(bench: Bench, against: Bench | None = None) -> BenchReport:
     """The report of a bench, from its runs' reports as last written.
 
-    Raises ScoringError where no run is finished, or they are no repetitions; ConfigError where the other bench
-    asked other data.
+    Raises ScoringError where no run is finished, or they are no repetitions; ConfigError where the other
+    bench asked other data.
     """
     cold, repeats = _finished(bench)
-    first = (repeats or [cold])[0] if repeats or cold else None
+    first = repeats[0] if repeats else cold
     if first is None:
         raise ScoringError(
             f"{bench.directory}: no run of this bench is finished; omnieval bench --resume {bench.directory}"
@@ -100,7 +100,7 @@ def build_bench_report(bench: Bench, against: Bench | None = None) -> BenchRepor
 
 
 def _finished(bench: Bench) -> tuple[BenchRun | None, list[BenchRun]]:
-    """The cold run and the repeats, as far as there are any. Raises ScoringError for what are no repetitions."""
+    """The cold run and the repeats, as far as they are there. Raises ScoringError for other runs."""
     runs = [found for name in bench.names if (found := bench.finished(name)) is not None]
     cold = next((run for run in runs if run.name == COLD), None)
     repeats = [run for run in runs if run.name != COLD]
@@ -111,8 +111,8 @@ def _finished(bench: Bench) -> tuple[BenchRun | None, list[BenchRun]]:
                 ours, theirs = ours["fingerprint"], theirs["fingerprint"]
             if ours != theirs:
                 raise ScoringError(
-                    f"{bench.directory}: {repeats[0].name} and {other.name} are no repetitions of one run (they "
-                    f"differ in {key}); start a new bench in another directory"
+                    f"{bench.directory}: {repeats[0].name} and {other.name} are no repetitions of one run "
+                    f"(they differ in {key}); start a new bench in another directory"
                 )
     return cold, repeats
 
@@ -132,8 +132,6 @@ def _against(
     bench: Bench, other: Bench, speed: Sequence[SpeedRow], repeats: Sequence[BenchRun]
 ) -> tuple[tuple[SpeedRow, ...], list[str]]:
     """The figures with what the other bench has, and what belongs above them. Raises ConfigError."""
-    from dataclasses import replace
-
     theirs = _finished(other)[1]
     if not theirs or not repeats:
         empty = other if not theirs else bench
@@ -157,14 +155,14 @@ def _against(
                 f"({row.broken})"
             )
     known = {row.figure: row.values for row in _rows(theirs, None)}
-    return tuple(
-        replace(
-            row, change=latency_difference(known[row.figure], row.values, ratio=row.figure.startswith("rtf"))
-        )
-        if row.figure in known
-        else row
-        for row in speed
-    ), warnings
+    compared = (replace(row, change=_change(row, known.get(row.figure))) for row in speed)
+    return tuple(compared), warnings
+
+
+def _change(row: SpeedRow, before: Sequence[float] | None) -> LatencyDifference | None:
+    if before is None:
+        return None
+    return latency_difference(before, row.values, ratio=row.figure.startswith("rtf"))
 
 
 def _incomplete(bench: Bench, cold: BenchRun | None, repeats: Sequence[BenchRun]) -> list[str]:

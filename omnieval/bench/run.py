@@ -65,8 +65,8 @@ def run_bench(
     """
     if repeats < LEAST_REPEATS:
         raise ConfigError(
-            f"{counted(repeats, 'repeat', 'repeats')}: at least {LEAST_REPEATS} are needed, since fewer cannot "
-            "be told from noise"
+            f"{counted(repeats, 'repeat', 'repeats')}: at least {LEAST_REPEATS} are needed, since fewer "
+            "cannot be told from noise"
         )
     directory = out or new_directory(config.runs_dir, f"bench-{run_name(config)}", time.localtime())
     bench = begin_or_check(directory, config, repeats)

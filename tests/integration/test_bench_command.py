@@ -1,0 +1,210 @@
+"""A recipe run cold and then several times: medians, health, verdicts, and going on after any end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from omnieval import api
+from omnieval.bench import BenchReport
+from omnieval.errors import ConfigError
+from tests.command import lines, omnieval, start
+from tests.faults.server import DONE, EVENT_STREAM, Behaviour, Exchange, FaultServer, chunk
+
+ASKED, REPEATS = 4, 3
+NAMES = ["cold", "repeats/run-1", "repeats/run-2", "repeats/run-3"]
+
+
+def after(delay_s: float, text: str = "B") -> Behaviour:
+    """An answer whose only text comes after a delay."""
+
+    async def play(exchange: Exchange) -> None:
+        await exchange.head(200, EVENT_STREAM)
+        await exchange.raw(chunk(""))
+        await asyncio.sleep(delay_s)
+        await exchange.raw(chunk(text))
+        await exchange.raw(chunk("", finish="stop") + DONE)
+
+    return play
+
+
+def bench(server: FaultServer, cache: Path, out: Path, **settings: Any) -> BenchReport:
+    return api.bench(
+        "daily-omni", sample=True, base_url=server.base_url, model="fake", cache_dir=cache, out=out,
+        **{"limit": ASKED, "max_frames": 2, "concurrency": 1, **settings},
+    )  # fmt: skip
+
+
+def arguments(server: FaultServer, cache: Path, out: Path) -> list[str | Path]:
+    return [
+        "bench", "daily-omni", "--sample", "--base-url", server.base_url, "--model", "fake", "--cache-dir",
+        cache, "--out", out, "--limit", str(ASKED), "--set", "max_frames=2", "--concurrency", "1",
+    ]  # fmt: skip
+
+
+def speed(report: BenchReport, figure: str) -> Any:
+    return next(row for row in report.speed if row.figure == figure)
+
+
+@pytest.fixture(scope="module")
+def steady(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A bench of a server whose first run is far slower than all others."""
+    out = tmp_path_factory.mktemp("bench") / "steady"
+    with FaultServer() as server:
+
+        async def slow_at_first(exchange: Exchange) -> None:
+            await after(0.6 if len(server.requests) <= ASKED else 0.1)(exchange)
+
+        server.script = slow_at_first
+        bench(server, cache_dir, out)
+    yield out
+
+
+def test_the_cold_run_stands_apart_from_the_medians(steady: Path, cache_dir: Path) -> None:
+    report = json.loads((steady / "report.json").read_text())
+    assert (report["complete"], report["counts"], report["done"]) == (True, True, REPEATS)
+    first = next(row for row in report["speed"] if row["figure"] == "ttft_s.p50")
+    assert first["cold"] > 0.6
+    assert 0.1 < first["low"] <= first["median"] <= first["high"] < 0.6
+    assert sorted(first["values"])[1] == first["median"]
+    assert len(first["values"]) == REPEATS
+    rate = next(row for row in report["speed"] if row["figure"] == "request_throughput")
+    assert rate["cold"] < 1 / 0.6 < rate["low"]
+    assert [row["name"] for row in report["outputs"]] == NAMES
+    assert all(row["accuracy"]["total"] == ASKED for row in report["outputs"])
+    for name in NAMES:
+        assert len(lines(steady / name / "responses.jsonl")) == ASKED
+    assert "cold run" in (steady / "report.md").read_text()
+
+
+def test_a_slower_server_is_told_from_noise(steady: Path, cache_dir: Path, tmp_path: Path) -> None:
+    with FaultServer(after(0.9)) as server:
+        done = omnieval(*arguments(server, cache_dir, tmp_path / "slow"), "--against", steady, "--json")
+    assert done.returncode == 0, done.stderr
+    rows = {row["figure"]: row for row in json.loads(done.stdout)["speed"]}
+    assert rows["ttft_s.p50"]["change"]["verdict"] == "real"
+    assert rows["ttft_s.p50"]["change"]["difference"] > 0.5
+    assert rows["request_throughput"]["change"]["difference"] < 0
+    again = omnieval("bench", "--resume", tmp_path / "slow", "--against", steady)
+    assert again.returncode == 0, again.stderr
+    assert "slower: no run of one side reaches the other's" in again.stdout
+    same = omnieval("bench", "--resume", steady, "--against", steady, "--markdown")
+    assert same.returncode == 0, same.stderr
+    assert "noise: the sides' runs overlap" in same.stdout
+    assert "slower" not in same.stdout
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        (after(0.0, "?" * 40), "replies are unhealthy: 4 repetition"),
+        (after(0.0, " "), "replies are unhealthy: 4 empty"),
+    ],
+)
+def test_broken_output_is_not_fast(script: Behaviour, reason: str, cache_dir: Path, tmp_path: Path) -> None:
+    with FaultServer(script) as server:
+        done = omnieval(*arguments(server, cache_dir, tmp_path / "b"))
+        report = bench(server, cache_dir, tmp_path / "b")
+    assert done.returncode == 1
+    assert "THE SPEED DOES NOT COUNT" in done.stdout
+    assert not report.counts
+    assert all(row.broken is not None and reason in row.broken for row in report.outputs)
+
+
+def test_against_a_bench_with_broken_output(steady: Path, cache_dir: Path, tmp_path: Path) -> None:
+    with FaultServer(after(0.0, "!" * 40)) as server:
+        bench(server, cache_dir, tmp_path / "broken")
+    with FaultServer(after(0.1)) as server:
+        report = bench(server, cache_dir, tmp_path / "whole", against=tmp_path / "broken")
+    assert report.counts
+    assert any("THE SPEED OF broken DOES NOT COUNT" in line for line in report.warnings)
+
+
+def test_another_load_is_warned_of_and_other_data_are_refused(
+    steady: Path, cache_dir: Path, tmp_path: Path
+) -> None:
+    with FaultServer(after(0.0)) as server:
+        report = bench(server, cache_dir, tmp_path / "two", concurrency=2, against=steady)
+        assert any("DIFFERENT LOAD: concurrency 1 in steady, 2 here" in line for line in report.warnings)
+        other = api.bench(
+            "mcq-pictures", sample=True, backend="chance", out=tmp_path / "other", cache_dir=cache_dir
+        )
+        assert other.complete
+        with pytest.raises(ConfigError, match="cannot be compared"):
+            bench(server, cache_dir, tmp_path / "two", concurrency=2, against=tmp_path / "other")
+
+
+def test_what_is_finished_stays_and_more_repeats_are_added(
+    steady: Path, cache_dir: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "more"
+    shutil.copytree(steady, out)
+    before = {name: (out / name / "responses.jsonl").read_bytes() for name in NAMES}
+    with FaultServer(after(0.0)) as server:
+        report = bench(server, cache_dir, out, repeats=4)
+        assert len(server.requests) == ASKED
+        with pytest.raises(ConfigError, match="select.limit: 4 -> 2"):
+            bench(server, cache_dir, out, limit=2)
+        with pytest.raises(ConfigError, match="concurrency: 1 -> 3"):
+            bench(server, cache_dir, out, concurrency=3)
+    assert (report.done, report.repeats) == (4, 4)
+    assert before == {name: (out / name / "responses.jsonl").read_bytes() for name in NAMES}
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_a_bench_goes_on_where_it_was_ended(end: signal.Signals, cache_dir: Path, tmp_path: Path) -> None:
+    out = tmp_path / "b"
+    middle = out / "repeats" / "run-2" / "responses.jsonl"
+    with FaultServer(after(0.2)) as server:
+        process = start(*arguments(server, cache_dir, out))
+        deadline = time.monotonic() + 60
+        while not (middle.exists() and middle.read_bytes()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(end)
+        said, _ = process.communicate(timeout=60)
+        if end == signal.SIGINT:
+            assert process.returncode == 1
+            assert f"to continue: omnieval bench --resume {out}" in said
+            assert "INCOMPLETE: 1 of 3 repeats done" in said
+        done = omnieval("bench", "--resume", out)
+    assert done.returncode == 0, done.stderr
+    assert "repeats/run-2 was interrupted and continued" in done.stdout
+    report = json.loads((out / "report.json").read_text())
+    assert report["complete"]
+    for name in NAMES:
+        assert len({line["sample_id"] for line in lines(out / name / "responses.jsonl")}) == ASKED
+    rates = next(row for row in report["speed"] if row["figure"] == "request_throughput")
+    assert len(rates["values"]) == REPEATS - 1
+
+
+def test_no_server(cache_dir: Path, tmp_path: Path) -> None:
+    with FaultServer() as server:
+        given = arguments(server, cache_dir, tmp_path / "b")
+    done = omnieval(*given, "--set", "retry.wait_for_server_s=0")
+    assert done.returncode == 4
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--repeats", "2"], "2 repeats: at least 3 are needed"),
+        (["--set", "concurrency=auto"], "give --concurrency N instead of auto"),
+        (["--set", "stop_when=gate", "--set", "gate=minicpm-challenge"], "leave out stop_when"),
+        (["--against", "nowhere"], "nowhere: not the directory of a bench"),
+        (["--resume", "nowhere"], "--resume takes the recipe from the bench"),
+    ],
+)
+def test_bad_requests(given: list[str], message: str, tmp_path: Path) -> None:
+    done = omnieval("bench", "daily-omni", "--sample", "--backend", "chance", "--out", tmp_path / "b", *given)
+    assert done.returncode in (2, 3)
+    assert message in done.stderr
+    assert not (tmp_path / "b").exists()
