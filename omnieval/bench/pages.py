@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import comb
 
 from pydantic import TypeAdapter
 
@@ -32,11 +33,25 @@ def bench_page(report: BenchReport) -> Page:
         directory=report.directory,
         warnings=report.warnings,
         tables=tuple(table for table in tables if table.rows),
-        notes=report.notes,
+        notes=(*report.notes, *_caveat(report)),
         footer="Each repeat gives one median (p50) and one 99th percentile over its samples; shown are the "
         "medians of those, with the lowest and the highest. Repeats ask the same: where the server caches "
         "prompts or media, these are the times with a warm cache.",
     )
+
+
+def _caveat(report: BenchReport) -> list[str]:
+    """How often the rule for figures in seconds is wrong: all of one side's runs lie beyond the other's."""
+    counts = [
+        (row.change.first_runs, row.change.second_runs) for row in report.speed if row.change is not None
+    ]
+    if not counts:
+        return []
+    first, second = map(max, zip(*counts, strict=True))
+    return [
+        f"between equal deployments, a figure other than RTF comes out as faster or slower once in "
+        f"{comb(first + second, first) // 2} times with {first} and {second} repeats; more repeats make that rarer"
+    ]
 
 
 def report_json(report: BenchReport) -> JsonDict:

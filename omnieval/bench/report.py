@@ -23,7 +23,8 @@ from omnieval.stats.noise import RTF_REAL
 @dataclass(frozen=True, slots=True)
 class SpeedRow:
     """One figure of speed. figure: a key of `LABELS_OF_SPEED`, `ttft_s.p99` say. values: one for each repeat
-    that has it, in their order. cold: that of the cold run. change: from another bench's figure to this one."""
+    that has it, in their order. cold: that of the cold run. change: from another bench's figure to
+    this one."""
 
     figure: str
     values: tuple[float, ...]
