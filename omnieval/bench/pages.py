@@ -48,9 +48,10 @@ def _caveat(report: BenchReport) -> list[str]:
     if not counts:
         return []
     first, second = map(max, zip(*counts, strict=True))
+    once_in = comb(first + second, first) // 2
     return [
-        f"between equal deployments, a figure other than RTF comes out as faster or slower once in "
-        f"{comb(first + second, first) // 2} times with {first} and {second} repeats; more repeats make that rarer"
+        f"between equal deployments, a figure other than RTF comes out as faster or slower once in {once_in} "
+        f"times with {first} and {second} repeats; more repeats make that rarer"
     ]
 
 
