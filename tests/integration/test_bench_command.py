@@ -100,12 +100,12 @@ def test_the_cold_run_stands_apart_from_the_medians(steady: Path, cache_dir: Pat
 
 
 def test_a_slower_server_is_told_from_noise(steady: Path, cache_dir: Path, tmp_path: Path) -> None:
-    with FaultServer(after(0.9)) as server:
+    with FaultServer(after(0.6)) as server:
         done = omnieval(*arguments(server, cache_dir, tmp_path / "slow"), "--against", steady, "--json")
     assert done.returncode == 0, done.stderr
     rows = {row["figure"]: row for row in json.loads(done.stdout)["speed"]}
     assert rows["ttft_s.p50"]["change"]["verdict"] == "real"
-    assert rows["ttft_s.p50"]["change"]["difference"] > 0.5
+    assert rows["ttft_s.p50"]["change"]["difference"] > 0.2
     assert rows["request_throughput"]["change"]["difference"] < 0
     again = omnieval("bench", "--resume", tmp_path / "slow", "--against", steady)
     assert again.returncode == 0, again.stderr
@@ -113,7 +113,7 @@ def test_a_slower_server_is_told_from_noise(steady: Path, cache_dir: Path, tmp_p
     same = omnieval("bench", "--resume", steady, "--against", steady, "--markdown")
     assert same.returncode == 0, same.stderr
     assert "noise: the sides' runs overlap" in same.stdout
-    assert "slower" not in same.stdout
+    assert "slower:" not in same.stdout
 
 
 @pytest.mark.parametrize(
