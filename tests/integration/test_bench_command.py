@@ -99,6 +99,7 @@ def test_the_cold_run_stands_apart_from_the_medians(steady: Path, cache_dir: Pat
     assert "cold run" in (steady / "report.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_slower_server_is_told_from_noise(steady: Path, cache_dir: Path, tmp_path: Path) -> None:
     with FaultServer(after(0.6)) as server:
         done = omnieval(*arguments(server, cache_dir, tmp_path / "slow"), "--against", steady, "--json")
