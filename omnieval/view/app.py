@@ -95,10 +95,12 @@ class _Viewer:
         place = self._place(request)
         query = Query.read(request.query_params)
         about = headline(place.path)
+        other = self._other(query.other)
         with self._index(place) as index:
-            found = Found(index.rows, query, self._other(query.other))
+            found = Found(index.rows, query, other)
             facets = index.rows.execute("SELECT * FROM facet ORDER BY key, value LIMIT 500").fetchall()
-            remarks = [about.remark, *_remarks(index)]
+            unmet = Query.unmet(request.query_params, compared=other is not None)
+            remarks = [unmet, about.remark, *_remarks(index)]
             count, rows = found.count(), found.page()
         others = self._folder.others(place, _CHOICES)
         return HTMLResponse(samples_page(place, about, query, rows, count, facets, others, remarks))

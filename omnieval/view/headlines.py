@@ -11,9 +11,10 @@ from pathlib import Path
 
 from omnieval.errors import OmnievalError
 from omnieval.runlog import Run
-from omnieval.runlog.store import REPORT_JSON, RUN
+from omnieval.runlog.store import GATE_JSON, REPORT_JSON, RUN
 from omnieval.suite import Suite, SuiteReport, build_suite_report, holds_suite
 from omnieval.suite.report import MemberRow
+from omnieval.suite.store import PROBLEMS, SUITE
 from omnieval.view.folders import RunPlace
 
 
@@ -62,7 +63,7 @@ def blocks(places: Iterable[RunPlace]) -> Iterator[Block]:
 
 def _suite(directory: Path, lines: tuple[Line, ...]) -> Block:
     try:
-        report = build_suite_report(Suite.load(directory))
+        report = _suite_report(directory, _suite_stamps(directory))
     except OmnievalError as error:
         return Block(directory.name, str(error), "", lines)
     except Exception as error:  # noqa: BLE001 - a suite from elsewhere may be anything; its runs are shown
@@ -74,6 +75,18 @@ def _suite(directory: Path, lines: tuple[Line, ...]) -> Block:
         if row.name in known or row.state in ("not begun", "cannot be run")
     ]  # others stand on another page of the list
     return Block(report.name, _told(report), report.verdict or "", (*members, *known.values()))
+
+
+def _suite_stamps(directory: Path) -> tuple[tuple[str, int, int], ...]:
+    """Of every file that a suite's report is made from."""
+    own = [directory / name for name in (SUITE, PROBLEMS, GATE_JSON)]
+    of_members = sorted(path for name in (RUN, REPORT_JSON) for path in directory.glob(f"*/{name}"))
+    return tuple((str(path), *_stamp(path)) for path in (*own, *of_members))
+
+
+@lru_cache(maxsize=1_000)
+def _suite_report(directory: Path, _stamps: tuple[tuple[str, int, int], ...]) -> SuiteReport:
+    return build_suite_report(Suite.load(directory))
 
 
 def _member(row: MemberRow, line: Line | None) -> Line:

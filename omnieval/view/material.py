@@ -13,7 +13,7 @@ from omnieval.config import RunConfig
 from omnieval.errors import OmnievalError
 from omnieval.media.cache import MediaCache, users_cache_dir
 from omnieval.media.prepare import carried_file, find_prepared
-from omnieval.media.source import archive_of, archived
+from omnieval.media.source import archive_of, archived, begin_anew
 from omnieval.runlog import PlannedSample, Run
 from omnieval.runlog.store import RESPONSES, SAMPLES, SCORES
 from omnieval.settings import reconfigure
@@ -64,6 +64,7 @@ class Material:
 
 def material(run: Run, index: sqlite3.Connection, n: int) -> Material | None:
     """What is known of the sample in row n of the index; None where its record is gone."""
+    begin_anew()  # a viewer outlives archives: one that was replaced is read as it is now
     row = index.execute("SELECT id, sample_at, score_at FROM sample WHERE n = ?", (n,)).fetchone()
     planned = None if row is None else line_at(run.directory / SAMPLES, PlannedSample, row["sample_at"])
     if row is None or planned is None or planned.sample.id != row["id"]:

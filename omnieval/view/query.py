@@ -67,6 +67,18 @@ class Query:
             _number(values.get("page")) or 0,
         )
 
+    @staticmethod
+    def unmet(values: Mapping[str, str], *, compared: bool) -> str:
+        """Why what a URL asks for is not shown, or ''. compared: the run that it names is there."""
+        if compared:
+            return ""
+        if values.get("other"):
+            return "The run under “Against” is no longer there; nothing is compared with it."
+        show, sort = values.get("show", ""), values.get("sort", "")
+        needing = [SHOWS[show][0]] if show in AGAINST else []
+        needing += [SORTS[sort][0]] if sort in APART else []
+        return f"Choose a run under “Against” for: {', '.join(needing)}." if needing else ""
+
     def url(self, **changes: Any) -> str:
         """As the query of a URL, with changes."""
         query = replace(self, **changes)

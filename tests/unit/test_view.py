@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import shutil
 import sys
+import tarfile
 import time
 import zipfile
 from pathlib import Path
@@ -18,9 +20,12 @@ pytest.importorskip("starlette")
 from httpx import Response
 from starlette.testclient import TestClient
 
+from omnieval import api
 from omnieval.errors import ConfigError
 from omnieval.media.encode import encode_wav
 from omnieval.runlog import Run
+from omnieval.suite import Suite, SuiteReport, build_suite_report
+from omnieval.view import headlines
 from omnieval.view.app import make_app
 from omnieval.view.folders import find_runs
 from omnieval.view.index import Indexer
@@ -132,9 +137,20 @@ def test_filters_flips_and_search(client: TestClient, tmp_path: Path) -> None:
         "?facet=x&sort=;",
         "?show=lost",
         "?other=nowhere",
+        "?show=flipped&sort=apart",
         "?text=%ud800",
     ):
         assert client.get(f"/run/{run}{odd}").status_code == 200
+
+
+def test_what_needs_another_run_says_so_without_one(client: TestClient) -> None:
+    run, other = run_id(client, "a"), run_id(client, "b")
+    page = client.get(f"/run/{run}?show=flipped&sort=apart").text
+    assert "Choose a run under “Against” for: flipped, largest difference in word errors." in page
+    assert "of 9<" in page
+    assert "no longer there" in client.get(f"/run/{run}?show=flipped&other=nowhere").text
+    for url in (f"/run/{run}?show=wrong", f"/run/{run}?show=flipped&other={other}"):
+        assert 'class="warning"' not in client.get(url).text
 
 
 def test_a_damaged_torn_unscored_or_vanished_run_is_told(client: TestClient, tmp_path: Path) -> None:
@@ -278,13 +294,40 @@ def test_a_suite_is_one_block_with_its_members_and_verdict(tmp_path: Path) -> No
     told = {"format": 1, "name": "mine", "gate": None, "started": "2026-12-02T10:00:00", "members": members}
     (suite / "suite.json").write_text(json.dumps(told))
     choice_run(tmp_path / "runs" / "alone", ["correct"])
-    page = opened(tmp_path / "runs", tmp_path / "index").get("/").text
+    client = opened(tmp_path / "runs", tmp_path / "index")
+    page = client.get("/").text
     assert "suite 20261202-suite · 1 of 2 members finished" in page
     assert "<bdi>not begun</bdi>" in page
     assert "50.0 % of 2" in page
     assert "100.0 % of 1" in page
+    choice_run(suite / "second", ["correct"])
+    assert "2 of 2 members finished" in client.get("/").text
     (suite / "suite.json").write_text("{")
-    assert "cannot be read" in opened(tmp_path / "runs", tmp_path / "index").get("/").text
+    assert "cannot be read" in client.get("/").text
+
+
+def test_a_suites_report_is_made_again_only_when_a_file_of_it_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Path] = []
+
+    def counted(suite: Suite) -> SuiteReport:
+        made.append(suite.directory)
+        return build_suite_report(suite)
+
+    monkeypatch.setattr(headlines, "build_suite_report", counted)
+    suite = tmp_path / "runs" / "suite"
+    run = choice_run(suite / "first", ["correct", "wrong"])
+    config = {"recipe": "daily-omni", "benchmark": "daily-omni", "backend": "chance"}
+    told = {"format": 1, "name": "mine", "gate": None, "started": "2026-12-02T10:00:00",
+            "members": [{"name": "first", "config": config}]}  # fmt: skip
+    (suite / "suite.json").write_text(json.dumps(told))
+    client = opened(tmp_path / "runs", tmp_path / "index")
+    assert [client.get("/").status_code for _ in range(3)] == [200] * 3
+    assert len(made) == 1
+    api.score(run)
+    client.get("/")
+    assert len(made) == 2
 
 
 def test_spoken_runs_are_compared_by_words_and_voices(tmp_path: Path) -> None:
@@ -306,31 +349,73 @@ def test_spoken_runs_are_compared_by_words_and_voices(tmp_path: Path) -> None:
     assert "SIM, mean" not in unlike
 
 
+def pack(archive: Path, wav: bytes) -> None:
+    """An archive, of the kind that its suffix names, with a sound in a folder."""
+    if archive.suffix == ".zip":
+        with zipfile.ZipFile(archive, "w") as zipped:
+            zipped.writestr("a/1.wav", wav)
+        return
+    with tarfile.open(archive, "w:gz" if archive.suffix == ".gz" else "w") as tarred:
+        member = tarfile.TarInfo("a/1.wav")
+        member.size = len(wav)
+        tarred.addfile(member, io.BytesIO(wav))
+
+
+@pytest.mark.parametrize("name", ["sounds.zip", "sounds.tar", "sounds.tar.gz"])
 def test_media_in_an_archive_are_served_and_no_folder_of_another_machine_is_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("OMNIEVAL_CACHE_DIR", str(tmp_path / "cache"))
     data, elsewhere = tmp_path / "data", tmp_path / "elsewhere" / "cache"
     data.mkdir()
-    with zipfile.ZipFile(data / "sounds.zip", "w") as archive:
-        archive.writestr("a/1.wav", encode_wav(np.zeros(1600, dtype=np.float32)))
+    before, after = (encode_wav(np.full(count, 0.25, dtype=np.float32)) for count in (1600, 3200))
+    pack(data / name, before)
     run = choice_run(tmp_path / "runs" / "a", ["wrong"], cache_dir=str(elsewhere))
-    for name, old, new in (
-        ("samples.jsonl", '"media":{}', f'"media":{{"audio":"{data}/sounds.zip/a/1.wav"}}'),
+    for written, old, new in (
+        ("samples.jsonl", '"media":{}', f'"media":{{"audio":"{data}/{name}/a/1.wav"}}'),
         ("run.json", '"/data"', json.dumps(str(data))),
     ):
-        file = run.directory / name
+        file = run.directory / written
         assert old in file.read_text()
         file.write_text(file.read_text().replace(old, new))
     client = opened(tmp_path / "runs", tmp_path / "index")
-    (name,) = find_runs(tmp_path / "runs")
-    page = client.get(f"/run/{name}/sample/0").text
-    assert f"/run/{name}/sample/0/media/0" in page
-    sound = client.get(f"/run/{name}/sample/0/media/0")
+    (shown,) = find_runs(tmp_path / "runs")
+    page, media = f"/run/{shown}/sample/0", f"/run/{shown}/sample/0/media/0"
+    assert media in client.get(page).text
+    sound = client.get(media)
     assert sound.headers["content-type"] == "audio/wav"
-    assert sound.content[:4] == b"RIFF"
-    assert client.get(f"/run/{name}/sample/0/media/0", headers={"range": "bytes=0-3"}).status_code == 206
+    assert sound.content == before
+    assert client.get(media, headers={"range": "bytes=0-3"}).content == b"RIFF"
     assert not elsewhere.parent.exists()
+    # The archive is replaced while the viewer runs: the page, opened again, plays what is there now.
+    (data / name).unlink()
+    pack(data / name, after)
+    assert client.get(media).status_code == 404
+    assert media in client.get(page).text
+    assert client.get(media).content == after
+
+
+def test_media_that_the_cache_lost_are_prepared_at_a_press(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMNIEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    api.run("daily-omni", sample=True, backend="chance", limit=1, out=tmp_path / "runs" / "a")
+    shutil.rmtree(tmp_path / "cache", ignore_errors=True)
+    client = opened(tmp_path / "runs", tmp_path / "index")
+    (name,) = find_runs(tmp_path / "runs")
+    url = f"/run/{name}/sample/0"
+    page = client.get(url).text
+    assert "not in the cache of this machine" in page
+    assert "Prepare the media now" in page
+    assert 'class="strip"' not in page
+    pressed = client.post(f"{url}/prepare", headers={"origin": "http://127.0.0.1:8000"})
+    assert pressed.url.path == url
+    assert "Prepare the media now" not in pressed.text
+    frame, segment = (re.search(rf'<{tag} src="([^"]+)"', pressed.text) for tag in ("img", "audio"))
+    assert frame is not None
+    assert segment is not None
+    assert client.get(frame[1]).content[:2] == b"\xff\xd8"
+    assert client.get(segment[1]).content[:4] == b"RIFF"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are UTF-8 there")
