@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from omnieval.run_options import (
+    ApiKeyEnv,
+    BackendName,
+    BaseUrls,
+    CacheDir,
+    Data,
+    Limit,
+    ModelName,
+    Recipe,
+    Settings,
+    UseSample,
+    named_api_key,
+    overrides_of,
+    servers,
+)
+
 
 def bench(
-    recipe: Annotated[
-        str | None,
-        typer.Argument(
-            help="Name of a bundled recipe or path of one; none with --resume.", show_default=False
-        ),
-    ] = None,
+    recipe: Recipe = None,
     repeats: Annotated[
         int | None,
         typer.Option(help="Runs whose figures count, 3 or more (default 3); a cold one is first."),
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder of the data set.")] = None,
-    sample: Annotated[
-        bool, typer.Option("--sample", help="Use the small data set that the package carries.")
-    ] = False,
-    base_url: Annotated[
-        list[str] | None,
-        typer.Option(help="Model server; repeat it for servers of one model."),
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="The model's name on the server.")] = None,
-    backend: Annotated[str | None, typer.Option(help="See `omnieval list backends`.")] = None,
+    data: Data = None,
+    sample: UseSample = False,
+    base_url: BaseUrls = None,
+    model: ModelName = None,
+    backend: BackendName = None,
     out: Annotated[
         Path | None, typer.Option(help="The bench's directory; one that holds the same bench is continued.")
     ] = None,
@@ -39,16 +44,12 @@ def bench(
     against: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Another bench: is this one faster, or is it noise?")
     ] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any recipe key. Repeatable.")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Take the first N questions only.")] = None,
+    set_: Settings = None,
+    limit: Limit = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="Requests in flight.")] = None,
     request_rate: Annotated[float | None, typer.Option(help="Requests a second at random intervals.")] = None,
-    cache_dir: Annotated[Path | None, typer.Option(help="Where prepared media are kept.")] = None,
-    api_key_env: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Environment variable with the API key.")
-    ] = None,
+    cache_dir: CacheDir = None,
+    api_key_env: ApiKeyEnv = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -69,7 +70,6 @@ def bench(
         resumed,
         run_bench,
     )
-    from omnieval.config import parse_assignment
     from omnieval.console import heard_display, new_console, print_line
     from omnieval.errors import ConfigError
     from omnieval.parsing import visible
@@ -80,14 +80,10 @@ def bench(
     if resume is not None and (recipe is not None or sample or out is not None):
         raise ConfigError("--resume takes the recipe from the bench; leave out recipe, --sample and --out")
     other = None if against is None else Bench.load(against)
-    flags: dict[str, Any] = {
-        "data": None if data is None else str(data), "base_url": base_url[0] if base_url else None,
-        "replicas": tuple(base_url[1:]) if base_url else None, "model": model, "backend": backend,
-        "select.limit": limit, "concurrency": concurrency, "request_rate": request_rate,
-        "cache_dir": None if cache_dir is None else str(cache_dir), "api_key_env": api_key_env,
-    }  # fmt: skip
-    overrides = [parse_assignment(given) for given in set_ or []]
-    overrides += [(key, value) for key, value in flags.items() if value is not None]
+    overrides = overrides_of(
+        set_, data=data, **servers(base_url), model=model, backend=backend, limit=limit,
+        concurrency=concurrency, request_rate=request_rate, cache_dir=cache_dir, api_key_env=api_key_env,
+    )  # fmt: skip
     if resume is not None:
         config, stored = resumed(resume, overrides)
         repeats, out = stored if repeats is None else repeats, resume
@@ -95,15 +91,14 @@ def bench(
         raise ConfigError("name a recipe, for example `omnieval bench daily-omni`, or --resume a bench")
     else:
         config = plan_bench(recipe, overrides, sample=sample)
-    if api_key_env is not None and not os.environ.get(api_key_env):
-        raise ConfigError(f"--api-key-env {api_key_env}: that environment variable is not set")
+    api_key = named_api_key(config.api_key_env, api_key_env)
     console = Console(soft_wrap=False, stderr=True) if json_ or markdown else new_console()
     with progress_display(console) as listener:
         execution = run_bench(
             config,
             repeats=LEAST_REPEATS if repeats is None else repeats,
             out=out,
-            api_key=os.environ.get(config.api_key_env),
+            api_key=api_key,
             listener=listener,
             notify=lambda line: print_line(console, line, style="dim"),
             heard=heard_display(console),

@@ -11,7 +11,7 @@ import contextlib
 import json
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -238,19 +238,7 @@ class LlamaCppServer:
             if data.strip() == "[DONE]":
                 answer.end()
                 return
-            yield self._event(data)
-
-    def _event(self, data: str) -> JsonDict:
-        try:
-            event = json.loads(data)
-        except ValueError:
-            event = None
-        if not isinstance(event, Mapping):
-            message = f"expected a JSON object in the answer, found: {faults.shorten(data)}"
-            raise FailedTry(Failure("protocol", message, retryable=True))
-        if event.get("error"):
-            raise self._server.refused(event)
-        return dict(event)
+            yield self._server.event_object(data, "the answer")
 
     @contextlib.contextmanager
     def _folder(self) -> Any:

@@ -278,6 +278,22 @@ class ModelServer:
         """An error object in the place of an answer, or amid one."""
         return FailedTry(faults.classify(None, faults.message_in(error), secret=self._secret))
 
+    def event_object(self, data: str, place: str) -> JsonDict:
+        """The JSON object of one event. place: where it stands, for the message.
+
+        Raises FailedTry for anything else, and for an error in its place.
+        """
+        try:
+            event = faults.decoded(data)
+        except ValueError:
+            event = None
+        if not isinstance(event, Mapping):
+            message = f"expected a JSON object in {place}, found: {faults.shorten(data)}"
+            raise FailedTry(Failure("protocol", message, retryable=True))
+        if event.get("error") or event.get("type") == "error":
+            raise self.refused(event)
+        return dict(event)
+
     async def _refusal(self, response: httpx.Response) -> Failure:
         body = await self.first(beginning(response))
         retry_after = response.headers.get("retry-after")

@@ -7,8 +7,7 @@ understood whatever was asked for. The end of the HTTP body is the proof that a 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -164,7 +163,7 @@ class OpenAISpeech:
             if data is None or data.strip() == "[DONE]":
                 answer.end_events(marked=data is not None)
                 return
-            answer.add_event(self._event(data))
+            answer.add_event(self._server.event_object(data, "the event"))
 
     async def _read_text(self, response: httpx.Response, kind: str, answer: SpeechAnswer) -> None:
         """An answer that does not claim to be sound, but may hold some, in JSON."""
@@ -177,15 +176,3 @@ class OpenAISpeech:
             hint = "something else than a model server answers there; check --base-url and proxies"
             failure = Failure("protocol", message, hint=hint)
         raise FailedTry(failure)
-
-    def _event(self, data: str) -> JsonDict:
-        try:
-            event = json.loads(data)
-        except ValueError:
-            event = None
-        if not isinstance(event, Mapping):
-            message = f"expected a JSON object in the event, found: {faults.shorten(data)}"
-            raise FailedTry(Failure("protocol", message, retryable=True))
-        if event.get("error") or event.get("type") == "error":
-            raise self._server.refused(event)
-        return dict(event)
