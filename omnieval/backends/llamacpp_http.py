@@ -80,7 +80,7 @@ class LlamaCppServer:
 
     async def check(self) -> ServerFacts:
         """Have it load its model. Raises BackendError where it does not."""
-        said = await self._server.health()
+        said = await self._server.about.health()
         if said is None:
             raise BackendError(
                 f"{self._base_url}/health: no answer in JSON; is the server up, and the address right?"
@@ -115,7 +115,7 @@ class LlamaCppServer:
 
     async def alive(self) -> bool:
         """See `TellsLife`: by an answer, since `/health` says ok whatever happens."""
-        if await self._server.health() is None:
+        if await self._server.about.health() is None:
             return False
         hello = Request("alive", (Message("user", (TextPart("Hello"),)),), Generation(max_tokens=1))
         try:

@@ -1,4 +1,4 @@
-"""One OpenAI-compatible server over HTTP: the client, its limits of time, and what it says of itself."""
+"""One OpenAI-compatible server over HTTP: the client, its limits of time, and its answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from omnieval.backends import faults, request_ids
 from omnieval.backends.base import BackendContext
 from omnieval.backends.body import Body, encoded
 from omnieval.backends.failed import FailedTry
-from omnieval.backends.short_answers import beginning, fetch, refuse_nested
+from omnieval.backends.server_description import ServerDescription
+from omnieval.backends.short_answers import beginning, refuse_nested
 from omnieval.backends.transport_faults import broken, timeout_failure
 from omnieval.config import RunConfig, most_in_flight, suggest
 from omnieval.errors import BackendError, ConfigError
@@ -22,8 +23,6 @@ from omnieval.types import Failure, JsonDict, MediaPart, MediaUrl, Request, Serv
 if TYPE_CHECKING:
     import httpx
 
-_CHECK_S = 30.0
-_ALIVE_S = 10.0
 # The largest sound that is kept, in base64, and what stands around it.
 _MOST_BYTES = 512 * 2**20
 # Reading and encoding media for more requests at once would only fill memory.
@@ -40,6 +39,7 @@ class ModelServer:
     """What the backends for such servers have in common. Raises ConfigError without a base URL.
 
     model: the configured one, or the only one that the server has, once `check` has asked.
+    about: what it says of itself.
     """
 
     def __init__(self, backend: str, config: RunConfig, context: BackendContext) -> None:
@@ -74,13 +74,14 @@ class ModelServer:
             event_hooks={"response": [refuse_nested]},
             trust_env=not is_local(self._base_url),  # a proxy of the environment cannot reach this machine
         )
+        self.about = ServerDescription(self._client, self._base_url, self._secret)
 
     async def check(self) -> ServerFacts:
         """Ask for the list of models. Raises BackendError when no run is possible, with the next step.
 
         Without a configured model, the only one that the server has is taken.
         """
-        listed = await self._get_models()
+        listed = await self.about.models()
         names = [str(entry.get("id")) for entry in listed]
         if self.model is None:
             if len(names) != 1:
@@ -94,7 +95,7 @@ class ModelServer:
             backend=self._backend,
             model=self.model,
             max_model_len=length if isinstance(length, int) else None,
-            version=await self._get_version(),
+            version=await self.about.version(),
             details={"base_url": self._base_url},
         )
 
@@ -196,21 +197,6 @@ class ModelServer:
         content: bytes = await self.first(joined())
         return content
 
-    async def beside(self, path: str, body: Body) -> JsonDict | None:
-        """The JSON object that a path beside the API's root answers to a post, or None for anything else."""
-        import httpx
-
-        url = f"{self._base_url.removesuffix('/v1')}/{path}"
-        headers = {"Content-Type": "application/json", "Content-Length": str(body.length)}
-        try:
-            status, content = await fetch(
-                self._client, "POST", url, _CHECK_S, content=body.stream(), headers=headers
-            )
-            found = faults.decoded(content.decode("utf-8-sig")) if status == 200 else None
-        except (httpx.HTTPError, ValueError):
-            return None
-        return found if isinstance(found, dict) else None
-
     async def post(self, path: str, content: JsonDict) -> JsonDict:
         """The JSON object that a path answers to another. Raises FailedTry, also for an error object."""
         body = Body([json.dumps(content).encode()])
@@ -227,33 +213,9 @@ class ModelServer:
             raise self.refused(found)
         return found
 
-    async def health(self) -> JsonDict | None:
-        """What `/health` says of the server in JSON; None for anything else."""
-        import httpx
-
-        try:
-            status, content = await fetch(self._client, "GET", self._health_url(), _ALIVE_S)
-            found = json.loads(content) if status == 200 else None
-        except (httpx.HTTPError, ValueError):
-            return None
-        return found if isinstance(found, dict) else None
-
-    async def healthy(self) -> bool:
-        """Whether the server says that it is well, as far as it can; a missing `/health` says nothing."""
-        import httpx
-
-        try:
-            status, _ = await fetch(self._client, "GET", self._health_url(), _ALIVE_S)
-        except httpx.HTTPError:
-            return False
-        return status < 500
-
-    def _health_url(self) -> str:
-        return f"{self._base_url.removesuffix('/v1')}/health"
-
     async def alive(self) -> bool:
         """Whether it is well and lists the model."""
-        if not await self.healthy():
+        if not await self.about.healthy():
             return False
         try:
             await self.check()
@@ -299,41 +261,6 @@ class ModelServer:
         retry_after = response.headers.get("retry-after")
         message = faults.message_of(body)
         return faults.classify(response.status_code, message, retry_after=retry_after, secret=self._secret)
-
-    async def _get_models(self) -> list[JsonDict]:
-        import httpx
-
-        url = f"{self._base_url}/models"
-        try:
-            status, content = await fetch(self._client, "GET", url, _CHECK_S)
-        except httpx.HTTPError as error:
-            failure = broken(error, began=False)
-            raise BackendError(f"{url}: {failure.message}; {failure.hint}") from error
-        said = faults.message_of(content)
-        if status != 200:
-            failure = faults.classify(status, said, secret=self._secret)
-            hint = failure.hint or "check --base-url"
-            raise BackendError(f"{url}: {failure.message} ({hint})")
-        try:
-            entries = faults.decoded(content.decode("utf-8-sig"))["data"]
-            return [dict(entry) for entry in entries]
-        except (ValueError, KeyError, TypeError) as error:
-            found = faults.shorten(faults.redact(said, self._secret))
-            raise BackendError(
-                f"{url}: expected a list of models, found {found}; is this an OpenAI-compatible server?"
-            ) from error
-
-    async def _get_version(self) -> str | None:
-        import httpx
-
-        try:
-            status, content = await fetch(
-                self._client, "GET", self._base_url.removesuffix("/v1") + "/version", _CHECK_S
-            )
-            version = faults.decoded(content.decode("utf-8-sig")).get("version") if status == 200 else None
-        except (httpx.HTTPError, ValueError, AttributeError):
-            return None
-        return str(version) if version is not None else None
 
 
 def _sendable(key: str | None, name: str) -> str | None:

@@ -138,13 +138,13 @@ class OpenAIChat:
             )
         except FailedTry:
             return None
-        found = await self._server.beside("tokenize", body)
+        found = await self._server.about.beside("tokenize", body)
         strings = found.get("token_strs") if found else None
         return [str(token) for token in strings] if isinstance(strings, list) else None
 
     async def alive(self) -> bool:
         """See `TellsLife`: by `/health` and one token of answer."""
-        if not await self._server.healthy():
+        if not await self._server.about.healthy():
             return False
         hello = Message("user", (TextPart("Hello"),))
         request = Request("alive", (hello,), Generation(max_tokens=1))

@@ -480,8 +480,8 @@ def test_check_takes_the_only_model_and_asks_to_choose_among_several(server: Fau
 def test_a_drip_of_what_a_server_says_of_itself_has_an_end(
     first: bytes, server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("omnieval.backends.model_server._CHECK_S", 0.3)
-    monkeypatch.setattr("omnieval.backends.model_server._ALIVE_S", 0.3)
+    monkeypatch.setattr("omnieval.backends.server_description._CHECK_S", 0.3)
+    monkeypatch.setattr("omnieval.backends.server_description._ALIVE_S", 0.3)
 
     async def drip(exchange: Exchange) -> None:
         await exchange.raw(first)

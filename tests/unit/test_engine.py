@@ -313,6 +313,24 @@ def test_a_server_that_never_answers_ends_the_run_and_one_that_sometimes_fails_d
     assert finished.reason == "finished"
 
 
+def test_one_reason_against_every_sample_ends_a_run_without_answers_and_many_reasons_do_not(
+    tmp_path: Path,
+) -> None:
+    async def alike(sample_id: str, call: int) -> Response:
+        return Response(sample_id, error=Failure("sample", "unsupported value: 3"))
+
+    async def apart(sample_id: str, call: int) -> Response:
+        return Response(sample_id, error=Failure("sample", f"{sample_id}.mp4 cannot be decoded"))
+
+    backend = ScriptedBackend(alike)
+    refused, _ = run(tmp_path / "alike", backend, samples(20), concurrency=1)
+    assert refused.failure == Failure("sample", "unsupported value: 3")
+    assert len(backend.calls) == QUICK.stop_after
+    finished, stored = run(tmp_path / "apart", ScriptedBackend(apart), samples(20), concurrency=1)
+    assert finished.reason == "finished"
+    assert len(stored.last_responses()) == 20
+
+
 def test_faults_of_single_samples_do_not_end_the_run(tmp_path: Path) -> None:
     async def script(sample_id: str, call: int) -> Response:
         number = int(sample_id[1:])
