@@ -94,8 +94,8 @@ class RetryConfig(Strict):
 
     stop_after: end the run after this many samples in a row failed for a reason that every sample
     would meet (a refused configuration, a server that is gone, one reason against all); 0 never ends it.
-    in_all: tries again over the whole run, so that a sick server is not asked for ever. wait_for_server_s: how
-    long a server that is gone may take to come back before the run ends; 0 does not wait.
+    in_all: tries again over the whole run, so that a sick server is not asked for ever. wait_for_server_s:
+    how long a server that is gone may take to come back before the run ends; 0 does not wait.
     """
 
     attempts: int = Field(4, ge=1)
