@@ -64,12 +64,6 @@ app = typer.Typer(
 
 app.add_typer(cache_app, name="cache")
 app.add_typer(data_app, name="data")
-app.command()(compare)
-app.command()(gate)
-app.command()(view)
-app.command()(duplex)
-app.command()(bench)
-app.command()(export)
 
 RunDirectory = Annotated[Path, typer.Argument(help="A run directory.", show_default=False)]
 
@@ -361,15 +355,25 @@ def report(
         show(page_of(api.load_report(loaded)), new_console())
 
 
+# Help shows commands in the order of registration.
+app.command()(compare)
+app.command()(gate)
+app.command()(view)
+app.command()(bench)
+app.command()(export)
+app.command()(duplex)
+
+
 @app.command("list")
 def list_names(
     what: Annotated[
         str,
         typer.Argument(
-            help="benchmarks, backends, recipes, parsers, recognisers, encoders, gates or suites.",
+            help="benchmarks, backends, recipes, parsers, recognisers, encoders, gates or suites; "
+            "without it everything.",
             show_default=False,
         ),
-    ],
+    ] = "",
 ) -> None:
     """List the names that other commands take."""
     from omnieval.backends.registry import BACKENDS
@@ -393,6 +397,10 @@ def list_names(
         "gates": gate_names,
         "suites": suite_names,
     }
+    if not what:
+        for kind, listed in names.items():
+            typer.echo(f"{kind}: {', '.join(listed())}")
+        return
     if what not in names:
         raise ConfigError(f"cannot list {what!r}{suggest(what, names)}")
     for name in names[what]():

@@ -66,7 +66,7 @@ class Run:
             info = from_json(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
             raise ScoringError(
-                f"{directory}: not a run directory (no {RUN} in it); name one that `omnieval run` wrote"
+                f"{directory}: not a run directory (no {RUN} in it); name {_runs_in(directory)}"
             ) from None
         except (OSError, ValueError) as error:
             raise ScoringError(f"{path}: cannot be read as JSON: {error}; restore the file") from error
@@ -133,7 +133,10 @@ class Run:
         try:
             report: JsonDict = from_json(path.read_bytes())
         except FileNotFoundError:
-            raise ScoringError(f"{self.directory}: no report yet; run `omnieval score` on it") from None
+            raise ScoringError(
+                f"{self.directory}: no report yet, as of a run that was killed: `omnieval run --resume "
+                f"{self.directory}` continues it, `omnieval score {self.directory}` reports what is there"
+            ) from None
         except (OSError, ValueError) as error:
             raise ScoringError(
                 f"{path}: cannot be read as JSON: {error}; run `omnieval score` again"
@@ -239,6 +242,15 @@ def new_directory(parent: Path, name: str, moment: time.struct_time) -> Path:
         repeat += 1
         path = parent / f"{stamp}-{repeat}"
     return path
+
+
+def _runs_in(directory: Path) -> str:
+    """What to name instead of a folder without a run: the newest of the runs in it, if any."""
+    runs = [path.parent for path in directory.glob(f"*/{RUN}")]
+    if not runs:
+        return "one that `omnieval run` wrote"
+    newest = max(runs, key=lambda run: (run / RUN).stat().st_mtime)
+    return f"one of the {len(runs)} in it, such as the newest, {newest}" if len(runs) > 1 else str(newest)
 
 
 def _ours(name: str) -> bool:

@@ -223,6 +223,19 @@ def test_the_page_is_as_it_was(tmp_path: Path) -> None:
     assert comparisons_markdown([found]) == (GOLDEN / "compare.md").read_text()
 
 
+def test_no_word_of_a_group_is_cut_on_a_narrow_terminal(tmp_path: Path) -> None:
+    from rich.console import Console
+
+    outcomes = ["correct", "wrong"] * 600
+    found = compared(tmp_path, outcomes, outcomes)
+    for width, cell in ((80, "50.00 %\n"), (120, "50.00 % (600/1200)")):
+        out = io.StringIO()
+        show(comparison_page(found), Console(file=out, width=width))
+        assert "denominator" in out.getvalue()
+        assert cell.strip() in out.getvalue()
+        assert ("50.00 % (600/1200)" in out.getvalue()) == (width == 120)
+
+
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
     from rich.console import Console
 

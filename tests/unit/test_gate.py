@@ -172,8 +172,8 @@ def test_a_bad_line_is_named_with_its_file_and_number(tmp_path: Path, line: str,
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("", "found something else"),
-        ("5", "found something else"),
+        ("", "found an empty file"),
+        ("accuracy >= 0.775", "begin each line with a dash"),
         ("[]", "no line in it"),
         ("all: []", "no line in it"),
         ("- [", "not valid YAML"),
@@ -253,6 +253,9 @@ def test_junit_says_which_line_failed_and_holds_no_forbidden_character(tmp_path:
     assert [case.get("name") for case in cases] == ["rows == 10", "accuracy >= 0.8", "config.plan == minicpm"]
     types = [failure.get("type") for case in cases for failure in case]
     assert types == ["undecided", "fail"]
+    with_interval, without = [str(failure.text) for case in cases for failure in case]
+    assert with_interval.startswith("line 2: value 0.9, 95 % interval 0.46225")
+    assert without == "line 3"
 
 
 def test_the_page_is_as_it_was(tmp_path: Path) -> None:

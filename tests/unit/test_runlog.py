@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import resource
 import signal
 import subprocess
@@ -288,3 +289,18 @@ def test_a_file_in_the_place_of_a_run_directory_says_what_to_do(tmp_path: Path) 
         begin(tmp_path / "file")
     with pytest.raises(ScoringError, match=r"file: not a run directory .*; name one that"):
         Run.load(tmp_path / "file")
+
+
+def test_a_folder_of_runs_is_told_from_a_run(tmp_path: Path) -> None:
+    for position, name in enumerate(("old", "new")):
+        begin(tmp_path / name).close()
+        os.utime(tmp_path / name / "run.json", (position, position))
+    with pytest.raises(ScoringError, match=f"name one of the 2 in it, such as the newest, {tmp_path}/new$"):
+        Run.load(tmp_path)
+
+
+def test_a_run_without_a_report_says_how_to_go_on(tmp_path: Path) -> None:
+    begin(tmp_path).close()
+    told = f"no report yet.*`omnieval run --resume {tmp_path}` .* `omnieval score {tmp_path}`"
+    with pytest.raises(ScoringError, match=told):
+        Run.load(tmp_path).report()

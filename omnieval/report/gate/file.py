@@ -77,7 +77,8 @@ def load_gate(path: Path) -> Gate:
                 raise _error(path, key, f"the section {name!r} is there twice")
             sections[name] = _lines(path, value)
     else:
-        raise ConfigError(f"{path}: a gate is a list of lines, or lists by recipe; found something else")
+        found = "an empty file" if root is None else "a single value; begin each line with a dash"
+        raise ConfigError(f"{path}: a gate is a list of lines, or lists by recipe; found {found}")
     if not any(sections.values()):
         raise ConfigError(f"{path}: no line in it, so that anything would pass")
     return Gate(path, sections)

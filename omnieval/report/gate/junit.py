@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
 from omnieval.parsing import visible
-from omnieval.report.gate.build import GateResult
+from omnieval.report.gate.build import GateResult, LineResult
 
 
 def to_junit(*results: GateResult, unjudged: Mapping[str, str] | None = None) -> bytes:
@@ -27,9 +27,7 @@ def to_junit(*results: GateResult, unjudged: Mapping[str, str] | None = None) ->
                     "failure",
                     {"type": line.verdict, "message": _plain(f"{line.verdict}: {line.reason}")},
                 )
-                failure.text = (
-                    f"line {line.line}: value {line.value}, 95 % interval {line.low} to {line.high}"
-                )
+                failure.text = _figures(line)
     for name, told in (unjudged or {}).items():
         suite = ElementTree.SubElement(root, "testsuite", {"name": _plain(name), **_counts([], 1)})
         case = ElementTree.SubElement(
@@ -41,6 +39,15 @@ def to_junit(*results: GateResult, unjudged: Mapping[str, str] | None = None) ->
     ElementTree.indent(root)
     written: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return written + b"\n"
+
+
+def _figures(line: LineResult) -> str:
+    told = f"line {line.line}"
+    if line.value is not None:
+        told += f": value {line.value}"
+    if line.low is not None and line.high is not None:
+        told += f", 95 % interval {line.low} to {line.high}"
+    return told
 
 
 def _counts(results: Sequence[GateResult], unjudged: int = 0) -> dict[str, str]:
