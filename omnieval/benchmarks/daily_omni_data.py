@@ -123,9 +123,8 @@ def _row_problem(number: int, video_id: str, question: str, options: tuple[str, 
         what = f"has the video_id {video_id!r}, which {unsafe}"
     elif not question:
         what = f"(video {video_id}) has no Question"
-    elif len(options) < 2:
-        has = counted(len(options), "option", "options")
-        what = f"(video {video_id}) has {has} in Choice, expected at least 2"
+    elif wrong := rows.options_problem(options):
+        what = f"(video {video_id}) {wrong}"
     else:
         return None
     return Failure(

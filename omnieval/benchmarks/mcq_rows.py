@@ -39,7 +39,6 @@ KNOWN_GROUPS = (
 _MEDIA = ("video", "audio", "images")
 # One option a column: option_a, choice_a, A ...
 _OPTION_COLUMN = re.compile(r"(?:(?:option|choice|opt|answer|ans)[_ ]?)?([A-Za-z])", re.IGNORECASE)
-_MOST_OPTIONS = 26
 _LETTERED = "a mapping of A, B, C ... to texts"
 
 AnswerKind = Literal["auto", "letter", "text", "index0", "index1"]
@@ -332,12 +331,8 @@ def _problem(
         what = f"has a question of the type {odd}, expected text"
     elif unread:
         what = f"has options in no known form ({unread}), expected a list of texts, lines, or {_LETTERED}"
-    elif not 2 <= len(options) <= _MOST_OPTIONS:
-        what = f"has {counted(len(options), 'option', 'options')}, expected 2 to {_MOST_OPTIONS}"
-    elif not all(option.strip() for option in options):
-        what = "has an empty option"
-    elif len(lettered(options)) != len(options):
-        what = "has options that share a label"
+    elif wrong := rows.options_problem(options):
+        what = wrong
     else:
         return None
     return Failure("data", f"row {number + 1} {what}", hint="mend the row, or name the right column")

@@ -21,6 +21,7 @@ from omnieval.parsing import lettered, well_formed
 from omnieval.types import Sample
 
 _LONGEST_NAME = 100
+_MOST_OPTIONS = len(string.ascii_uppercase)
 
 
 def read_text(path: Path) -> str:
@@ -135,6 +136,14 @@ def options(value: Any) -> tuple[str, ...]:
     ):
         return ()
     return tuple("" if option is None else well_formed(str(option)) for option in value)
+
+
+def options_problem(options: Sequence[str]) -> str | None:
+    """What keeps a row with these options from being asked, or None. An empty one is not left out, since the
+    letters of those after it would shift."""
+    if not 2 <= len(options) <= _MOST_OPTIONS:
+        return f"has {counted(len(options), 'option', 'options')}, expected 2 to {_MOST_OPTIONS}"
+    return None if all(option.strip() for option in options) else "has an empty option"
 
 
 def _written_list(value: str) -> Any:

@@ -99,10 +99,8 @@ def _problem(
         what = f"(video {video}) has no question"
     elif odd:
         what = f"(video {video}) has a question of the type {odd}, expected text"
-    elif len(options) < 2:
-        what = f"(video {video}) has {counted(len(options), 'option', 'options')}, expected at least 2"
-    elif not all(option.strip() for option in options):
-        what = f"(video {video}) has an empty option"
+    elif wrong := rows.options_problem(options):
+        what = f"(video {video}) {wrong}"
     else:
         return None
     return Failure("data", f"row {number + 1} of the question table {what}", hint="fetch the data set again")

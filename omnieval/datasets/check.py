@@ -44,7 +44,7 @@ class Durations:
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found. Lists name rows by their id, files by their path below root.
+    """What was found. Lists name rows by their id, files by their path below root; unusable tells why by id.
 
     questions_fingerprint is what a run of this data stores as `dataset.fingerprint`: ids, questions, options
     and answers. media_fingerprint is over the content of the files by id and role. fingerprint is over both,
@@ -63,7 +63,7 @@ class Checked:
     without_answer: Sequence[str]
     repeated: Sequence[str]
     conflicting: Sequence[str]
-    unusable: Sequence[str]
+    unusable: Mapping[str, str]
     without_sound: Sequence[str]
     other_duration: Sequence[str]
     other_sound_length: Sequence[str]
@@ -89,7 +89,7 @@ class Checked:
             (self.missing_media, "row whose media are missing", "rows whose media are missing"),
             (self.without_answer, "row without a usable answer", "rows without a usable answer"),
             (self.conflicting, "question with several answers", "questions with several answers"),
-            (self.unusable, "row that cannot be asked", "rows that cannot be asked"),
+            (list(self.unusable.values()), "row that cannot be asked", "rows that cannot be asked"),
         )
         found += [
             f"{counted(len(names), one, many)}: {rows.few(names)}" for names, one, many in said if names
@@ -167,7 +167,7 @@ def _checked(
         without_answer=[s.id for s in good if s.gold is None],
         repeated=repeated,
         conflicting=conflicting,
-        unusable=[sample.id for sample in samples if sample.problem is not None],
+        unusable={sample.id: sample.problem.message for sample in samples if sample.problem is not None},
         without_sound=[name for name, s in videos.items() if _is_silent(s, facts)],
         other_duration=list(dict.fromkeys(s.cluster for s in good if _has_other_duration(s, facts))),
         other_sound_length=[name for name, s in videos.items() if _has_other_sound(s, facts)],

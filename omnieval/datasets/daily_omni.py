@@ -59,6 +59,7 @@ class Converted:
     without_match: Sequence[str] = ()
     differing: Sequence[str] = ()
     without_question: Sequence[str] = ()
+    without_options: Sequence[str] = ()
     without_letter: Sequence[str] = ()
     repeated: Sequence[str] = ()
     conflicting: Sequence[str] = ()
@@ -81,6 +82,7 @@ class Converted:
         """What makes the result less than the whole data set, one sentence each; `--strict` fails on any."""
         said = (
             (self.without_question, "row without a question", "rows without a question"),
+            (self.without_options, "row without usable options", "rows without usable options"),
             (self.without_letter, "row without an answer letter", "rows without an answer letter"),
             (self.without_match, "row that the official file lacks", "rows that the official file lacks"),
             (self.lost, "official row whose video is not there", "official rows whose video is not there"),
@@ -135,13 +137,17 @@ def convert_daily_omni(
     with Target(dst) as target:
         media = _Media(target)
         release: list[Row] = []
+        places = _places(official_qa, official) if official_qa and official else {}
         for number, path in enumerate(shards, 1):
             with Shard(path) as shard, WriteBehind(target) as writer:
                 columns = [name for name in shard.names() if name in _TEXTS]
+                part: list[Row] = []
                 for group in range(shard.groups):
                     table = shard.rows(group, columns)
                     media.take(shard, group, [rows.text(row, "video_id") for row in table], writer)
-                    release += [qa_row(row) for row in table]
+                    part += [qa_row(row) for row in table]
+            release += part
+            places |= _places(path, part)
             done = f"{len(release)} rows, {len(target.written)} files written"
             notify(f"{number}/{len(shards)} {path.name}: {done}")
         if not release:
@@ -150,7 +156,7 @@ def convert_daily_omni(
         unknown = _measure(merged.rows, dst) if probe_duration else []
         text = json.dumps(merged.rows, ensure_ascii=False, indent=1)
         target.put(_QA, [text.encode()], "conversion", flush=True)
-    return _result(target, media, merged, unknown)
+    return _result(target, media, merged, unknown, places)
 
 
 class _Media:
@@ -234,7 +240,14 @@ def _nominal_duration(dst: Path, video: str) -> str | None:
     return f"{min(_DURATIONS_S, key=lambda nominal: abs(nominal - measured_s))}s"
 
 
-def _result(target: Target, media: _Media, merged: Merged, unknown: Sequence[str]) -> Converted:
+def _places(path: Path, table: Sequence[Row]) -> dict[int, str]:
+    """Where rows stand, by their identity, which merging keeps."""
+    return {id(row): f"row {number} of {path.name}" for number, row in enumerate(table, 1)}
+
+
+def _result(
+    target: Target, media: _Media, merged: Merged, unknown: Sequence[str], places: Mapping[int, str]
+) -> Converted:
     repeated, conflicting = repeats(merged.rows)
     safe = [i for i in media.ids if _names_files(i)]
     files = [name for name in target.written if name != _QA]
@@ -250,7 +263,8 @@ def _result(target: Target, media: _Media, merged: Merged, unknown: Sequence[str
         without_match=merged.unmatched,
         differing=merged.differing,
         without_question=[name_of(row) for row in merged.rows if not rows.text(row, "Question")],
-        without_letter=[name_of(row) for row in merged.rows if _letter(row) is None],
+        without_options=[f"{name_of(r)} ({places[id(r)]})" for r in merged.rows if not _has_options(r)],
+        without_letter=[name_of(r) for r in merged.rows if _has_options(r) and _letter(r) is None],
         repeated=repeated,
         conflicting=conflicting,
         unsafe_ids=[i for i in media.ids if not _names_files(i)],
@@ -264,6 +278,10 @@ def _result(target: Target, media: _Media, merged: Merged, unknown: Sequence[str
 def _names_files(video: str) -> bool:
     """Whether an id may become part of the names of a video's files."""
     return rows.unsafe_name(video) is None and len(os.fsencode(video)) <= _LONGEST_ID
+
+
+def _has_options(row: Row) -> bool:
+    return rows.options_problem(rows.options(row.get("Choice"))) is None
 
 
 def _letter(row: Row) -> str | None:

@@ -147,7 +147,8 @@ def test_repeated_rows_are_all_counted_and_named(tmp_path: Path) -> None:
     [
         ({k: v for k, v in ROW.items() if k != "Question"}, "no Question"),
         ({k: v for k, v in ROW.items() if k != "Choice"}, "0 options"),
-        (ROW | {"Choice": ["A. one"]}, "1 option "),
+        (ROW | {"Choice": ["A. one"]}, "1 option,"),
+        (ROW | {"Choice": ["A. one", None, "C. three"]}, "an empty option"),
         (ROW | {"Choice": 7}, "0 options"),
         ({k: v for k, v in ROW.items() if k != "video_id"}, "no video_id"),
         (ROW | {"video_id": "../x"}, "path separator"),

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from omnieval import api
 from omnieval.benchmarks.row_files import read_rows
-from omnieval.datasets import convert_daily_omni
+from omnieval.datasets import check_data, convert_daily_omni
 from omnieval.datasets.merge import merge, qa_row, repeats
 from omnieval.datasets.pages import memory_for, pages
 from omnieval.errors import ConfigError, DataError, StorageError
@@ -237,7 +237,7 @@ def test_nulls_anywhere_cost_what_they_stand_for(media: Media, tmp_path: Path) -
         "no struct": ["1 video without bytes: v2", "1 video without a sound of its own: v2"],
         "no id": ["1 video_id that cannot name a file: "],
         "no question": ["1 row without a question: v2: "],
-        "no options": ["1 row without an answer letter: v2: q2"],
+        "no options": ["1 row without usable options: v2: q2 (row 2 of test-00000-of-00001.parquet)"],
         "no answer": ["1 row without an answer letter: v2: q2"],
     }
     for name, fields in nulls.items():
@@ -245,6 +245,30 @@ def test_nulls_anywhere_cost_what_they_stand_for(media: Media, tmp_path: Path) -
         done = convert_daily_omni(release, tmp_path / f"{name} out", probe_duration=name == "no question")
         assert (done.rows, done.problems()) == (2, said[name])
         assert files(tmp_path / f"{name} out")["Videos/v1/v1_video.mp4"] == media["v1"][0]
+
+
+@pytest.mark.parametrize("empty", [None, "", "  "])
+def test_an_empty_option_shifts_no_letter_and_its_row_is_named(
+    empty: str | None, media: Media, tmp_path: Path
+) -> None:
+    holed = row("v2", media["v2"], "holed", "C. z") | {"candidates": ["A. x", empty, "C. z", "D. y"]}
+    alone = row("v2", media["v2"], "alone") | {"candidates": ["A. x"]}
+    release = write_shards(tmp_path / "r", [[row("v1", media["v1"], "q")], [holed, alone]])
+    named = [f"v2: {q} (row {n} of test-00001-of-00002.parquet)" for n, q in ((1, "holed"), (2, "alone"))]
+    done = convert_daily_omni(release, tmp_path / "out")
+    assert (list(done.without_options), list(done.without_letter)) == (named, [])
+    assert [line.partition(":")[0] for line in done.problems()] == ["2 rows without usable options"]
+    assert written_qa(tmp_path / "out")[1]["Choice"] == ["A. x", empty or "", "C. z", "D. y"]
+    assert written_qa(tmp_path / "out")[1]["Answer"] == "C"
+    found = check_data("daily-omni", tmp_path / "out", part=True)
+    rows_of_it = (
+        "row 2 of the question file (video v2) has an empty option, row 3 of the question file (video"
+    )
+    assert f"2 rows that cannot be asked: {rows_of_it} v2) has 1 option, expected 2 to 26" in found.problems()
+    theirs = [official("v2", "holed", "C"), official("v1", "q") | {"Choice": [empty, "B. x"], "Answer": "B"}]
+    given = qa_file(tmp_path / "qa.json", theirs)
+    mended = convert_daily_omni(release, tmp_path / "out", official_qa=given)
+    assert mended.without_options == ["v1: q (row 2 of qa.json)", named[1]]
 
 
 @pytest.mark.parametrize("video", ["..", ".", "", "a/b", "/etc/x", "a\\b", "a\0b", "v" * 300, "視" * 100])
