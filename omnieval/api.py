@@ -17,7 +17,15 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 import omnieval.suite as suites
-from omnieval.bench import LEAST_REPEATS, Bench, BenchReport, build_bench_report, plan_bench, run_bench
+from omnieval.bench import (
+    LEAST_REPEATS,
+    Bench,
+    BenchReport,
+    build_bench_report,
+    plan_bench,
+    repeats_of,
+    run_bench,
+)
 from omnieval.config import RunConfig
 from omnieval.engine.execute import Execution, Notify
 from omnieval.engine.execute import check as check_deployment
@@ -338,14 +346,15 @@ def compare(
     """Compare the second run, and each of the others, with the first: one Comparison each.
 
     first, second, others: run directories; suites' directories, which are compared member by member; or
-    folders of repetitions of one run, whose times are then compared by their medians. parser: a rule by which
+    folders of repetitions of one run, such as a bench's directory, whose times are then compared by their
+    medians. parser: a rule by which
     the replies of all are read; `official` is the benchmark's, None the one by which the first was scored.
     Raises ConfigError where runs may not be compared, ScoringError where one has not been scored.
     """
     if suites.holds_suite(Path(first)):
         pairs = suites.compared_pairs([Path(path) for path in (first, second, *others)])
         return tuple(compare(ours, theirs, parser=parser)[0] for ours, theirs in pairs)
-    sides = [load_side(Path(path)) for path in (first, second, *others)]
+    sides = [load_side(repeats_of(Path(path))) for path in (first, second, *others)]
     rule = None if parser is None else rule_named(sides[0].run.config["benchmark"], parser)
     return tuple(compare_runs(sides[0], side, parser=rule) for side in sides[1:])
 
@@ -353,12 +362,13 @@ def compare(
 def gate(run: Path | str, gate: Path | str | None = None, *, section: str | None = None) -> GateResult:
     """Judge a scored run by the lines of a gate; the verdicts are kept in its gate.json and report.html.
 
-    run: a run directory, or a folder of repetitions of one run, whose times are then judged by their medians.
+    run: a run directory, or a folder of repetitions of one run, such as a bench's directory, whose times are
+    then judged by their medians.
     gate: path of a gate file, or the name of a bundled one; None for the run's own. section: whose lines
     to take, instead of those for the run's recipe.
     Raises ConfigError for a bad gate file, ScoringError where the run has not been scored, StorageError.
     """
-    side = load_side(Path(run))
+    side = load_side(repeats_of(Path(run)))
     chosen = side.run.config.get("gate") if gate is None else gate
     if chosen is None:
         raise ConfigError(f"{run}: this run has no gate of its own; give --gate FILE")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,6 +24,9 @@ from omnieval.run_options import (
     overrides_of,
     servers,
 )
+
+if TYPE_CHECKING:
+    from omnieval.bench import BenchReport
 
 
 def bench(
@@ -63,10 +66,8 @@ def bench(
     from omnieval.bench import (
         LEAST_REPEATS,
         Bench,
-        bench_page,
         build_bench_report,
         plan_bench,
-        report_json,
         resumed,
         run_bench,
     )
@@ -74,8 +75,6 @@ def bench(
     from omnieval.errors import ConfigError
     from omnieval.parsing import visible
     from omnieval.progress_display import progress_display
-    from omnieval.report.markdown import to_markdown
-    from omnieval.report.terminal import show
 
     if resume is not None and (recipe is not None or sample or out is not None):
         raise ConfigError("--resume takes the recipe from the bench; leave out recipe, --sample and --out")
@@ -111,14 +110,34 @@ def bench(
         typer.echo(f"to continue: omnieval bench --resume {directory}", err=True)
     if any(execution.bench.finished(name) for name in execution.bench.names):
         report = build_bench_report(execution.bench, other)
-        if json_:
-            typer.echo(json.dumps(report_json(report), indent=2))
-        elif markdown:
-            typer.echo(to_markdown(bench_page(report)), nl=False)
-        else:
-            show(bench_page(report), console)
+        _print(report, json_=json_, markdown=markdown)
+        if not (json_ or markdown):
             print_line(console, f"report: {directory / 'report.md'}")
         if execution.ending == "finished" and not report.counts:
             sys.exit(1)
     if execution.ending != "finished":
         sys.exit(4 if execution.failure is not None else 1)
+
+
+def show_bench(directory: Path, *, json_: bool, markdown: bool, html: str | None) -> None:
+    """`omnieval report` of a bench's directory."""
+    from omnieval.bench import Bench, build_bench_report
+    from omnieval.errors import ConfigError
+
+    if html is not None:
+        raise ConfigError(f"{directory}: a bench has no HTML report; its runs have, such as {directory}/cold")
+    _print(build_bench_report(Bench.load(directory)), json_=json_, markdown=markdown)
+
+
+def _print(report: BenchReport, *, json_: bool, markdown: bool) -> None:
+    from omnieval.bench import bench_page, report_json
+    from omnieval.console import new_console
+    from omnieval.report.markdown import to_markdown
+    from omnieval.report.terminal import show
+
+    if json_:
+        typer.echo(json.dumps(report_json(report), indent=2))
+    elif markdown:
+        typer.echo(to_markdown(bench_page(report)), nl=False)
+    else:
+        show(bench_page(report), new_console())

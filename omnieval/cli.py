@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from omnieval.bench_commands import bench
+from omnieval.bench_commands import bench, show_bench
 from omnieval.cache_commands import cache_app
 from omnieval.console import heard_display, new_console, print_line
 from omnieval.data_commands import data_app
@@ -326,8 +326,9 @@ def report(
         str | None, typer.Option("--html", metavar="FILE", help="Write the HTML report; - prints it.")
     ] = None,
 ) -> None:
-    """Show the report of a run or a suite as last scored."""
+    """Show the report of a run, a suite or a bench as last scored."""
     from omnieval import api
+    from omnieval.bench import holds_bench
     from omnieval.report.markdown import to_markdown
     from omnieval.report.pages import page_of
     from omnieval.report.terminal import show
@@ -335,6 +336,9 @@ def report(
 
     if holds_suite(directory):
         show_suite(directory, json_=json_, markdown=markdown, html=html)
+        return
+    if holds_bench(directory):
+        show_bench(directory, json_=json_, markdown=markdown, html=html)
         return
     loaded = api.load_run(directory)
     if json_:

@@ -37,7 +37,7 @@ def configure(
         if "data" in given:
             raise ConfigError("give either a data folder or the bundled sample, not both")
         bundled: list[tuple[str, Any]] = [("data", str(sample_dir(str(values.get("benchmark")), path.stem)))]
-        if not given & {"backend", "base_url"}:
+        if not given & {"backend", "base_url", "model"}:
             bundled.append(("backend", "embedded"))
         bundled += sample_settings(str(values.get("benchmark")))
         overrides = [*bundled, *overrides]

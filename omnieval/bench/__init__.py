@@ -3,7 +3,7 @@
 from omnieval.bench.pages import bench_page, report_json, write_report
 from omnieval.bench.report import BenchReport, build_bench_report
 from omnieval.bench.run import BenchExecution, plan_bench, resumed, run_bench
-from omnieval.bench.store import LEAST_REPEATS, Bench, holds_bench
+from omnieval.bench.store import LEAST_REPEATS, Bench, holds_bench, repeats_of
 
 __all__ = [
     "LEAST_REPEATS",
@@ -14,6 +14,7 @@ __all__ = [
     "build_bench_report",
     "holds_bench",
     "plan_bench",
+    "repeats_of",
     "report_json",
     "resumed",
     "run_bench",

@@ -12,9 +12,11 @@ from omnieval.bench.pages import write_report
 from omnieval.bench.store import COLD, LEAST_REPEATS, Bench, begin_or_check
 from omnieval.config import RunConfig, counted
 from omnieval.engine.begin import run_name
+from omnieval.engine.deployment import require_ready
 from omnieval.engine.execute import Execution, Notify
 from omnieval.engine.fill import fill_cache
 from omnieval.engine.progress import Listener
+from omnieval.engine.signals import run_to_end
 from omnieval.errors import ConfigError, StorageError
 from omnieval.runlog.store import new_directory
 from omnieval.scored import execute_and_score
@@ -75,6 +77,7 @@ def run_bench(
     ending: Literal["finished", "interrupted", "stopped"] = "finished"
     failure: str | None = None
     if missing:
+        run_to_end(lambda: require_ready(config, api_key))
         notify("preparing all media first, so that no request waits for them")
         filled = fill_cache(config, listener=listener, notify=lambda _: None)
         for lost in filled.failures:

@@ -101,6 +101,11 @@ def holds_bench(directory: Path) -> bool:
     return (directory / BENCH).is_file()
 
 
+def repeats_of(place: Path) -> Path:
+    """The folder of repetitions in a bench's directory; any other place as it is."""
+    return place / REPEATS if holds_bench(place) else place
+
+
 def begin_or_check(directory: Path, config: RunConfig, repeats: int) -> Bench:
     """The bench of a directory, begun here if there is none; more repeats than it was begun with are added.
 

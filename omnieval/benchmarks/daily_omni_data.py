@@ -31,7 +31,7 @@ def locate(data: Path) -> tuple[Path, Path]:
         root = data.parent
     else:
         if not data.is_dir():
-            raise DataError(f"{data}: no such folder; --data names the folder with qa.json and Videos/")
+            raise DataError(f"{data}: no such folder; give the folder with qa.json and Videos/")
         root = data
         qa_file = rows.first_file(root / name for name in ("qa.json", "QA.json"))
     if qa_file is None:

@@ -56,7 +56,7 @@ def locate(data: Path, language: str, name: str) -> Path:
     if data.is_file():
         return data
     if not data.is_dir():
-        raise DataError(f"{data}: no such file or folder; --data names the folder with en/meta.lst")
+        raise DataError(f"{data}: no such file or folder; give the folder with en/meta.lst")
     if data.name in _LANGUAGES and data.name != language:
         raise DataError(f"{data}: this folder is of language {data.name}, but the recipe asks for {language}")
     roots = [data, data / "seedtts_testset", *sorted(data.glob("snapshots/*"))]

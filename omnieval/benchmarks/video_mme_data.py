@@ -31,7 +31,7 @@ def locate(data: Path) -> tuple[Path, list[Path]]:
     if data.is_file():
         return (data.parent.parent if data.parent.name == "videomme" else data.parent), [data]
     if not data.is_dir():
-        raise DataError(f"{data}: no such folder; --data names the folder with the parquet and the videos")
+        raise DataError(f"{data}: no such folder; give the folder with the parquet and the videos")
     root = snapshot_of(data)
     for folder in (root / "videomme", root, root / "data"):
         files = sorted(folder.glob("test*.parquet")) or sorted(folder.glob("*.parquet"))

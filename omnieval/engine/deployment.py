@@ -48,6 +48,20 @@ async def deployment(
             await backend.close()
 
 
+async def require_ready(config: RunConfig, api_key: str | None) -> None:
+    """That the configured servers answer, or this machine has what the backend needs: what can be told in
+    seconds, before anything is prepared for it. Raises ConfigError, BackendError."""
+    with _media_url(config) as (_, media_url):
+        backend = _backend(config, BackendContext(media_url, api_key))
+        try:
+            if isinstance(backend, TellsNeeds):
+                await _require_needs(backend, lambda _: None)
+            else:
+                await backend.check()
+        finally:
+            await backend.close()
+
+
 async def _require_needs(backend: Backend, needed: Callable[[Need], None]) -> None:
     """Raises BackendError with all that is missing."""
     if not isinstance(backend, TellsNeeds):

@@ -76,7 +76,7 @@ def _to_wandb(run: Run, report: Report | SpeechReport, project: str) -> str:
     try:
         logged = wandb.init(project=project, name=name, config=_settings(run), job_type="evaluation")
     except wandb.errors.Error as error:
-        raise ConfigError(f"wandb refuses: {error}; or set WANDB_MODE=offline") from error
+        raise ConfigError(f"wandb refuses: {str(error).rstrip('.')}; or set WANDB_MODE=offline") from error
     with logged:
         names: list[str | int] = [column.name for column in columns(run)]
         data = [list(row.values()) for row in islice(rows(run), TABLE_ROWS)]

@@ -35,6 +35,8 @@ def storage_error(path: Path, error: OSError, *, then: str = AGAIN) -> StorageEr
         errno.ENAMETOOLONG,
     ):
         reason += "; name another place, or change its permissions"
+    elif error.errno == errno.ENOENT:
+        reason = f"no folder {path.parent}; make it first, or name another place"
     return StorageError(f"{path}: cannot be written: {reason}")
 
 

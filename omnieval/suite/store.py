@@ -92,8 +92,15 @@ def holds_suite(directory: Path) -> bool:
 def common_members(directories: Sequence[Path]) -> list[str]:
     """The members that were begun in each of these suites, in the first one's order.
 
-    Raises ScoringError for a directory that holds no suite, ConfigError where they have none in common.
+    Raises ConfigError for a directory that holds no suite, or where they have none in common.
     """
+    for directory in directories:
+        if not holds_suite(directory):
+            member = f"{directories[0]}/{Suite.load(directories[0]).names[0]}"
+            raise ConfigError(
+                f"{directory}: not the directory of a suite (no {SUITE} in it); compare suites with suites, "
+                f"and a run with a member by its name, such as {member}"
+            )
     begun = [list(Suite.load(directory).runs()) for directory in directories]
     names = [name for name in begun[0] if all(name in others for others in begun[1:])]
     if not names:

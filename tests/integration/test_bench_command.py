@@ -99,6 +99,18 @@ def test_the_cold_run_stands_apart_from_the_medians(steady: Path, cache_dir: Pat
     assert "cold run" in (steady / "report.md").read_text()
 
 
+def test_a_bench_is_shown_compared_and_judged_by_its_directory(steady: Path, tmp_path: Path) -> None:
+    assert json.loads(omnieval("report", steady, "--json").stdout)["kind"] == "bench"
+    refused = omnieval("report", steady, "--html", "-")
+    assert (refused.returncode, "its runs have" in refused.stderr) == (2, True)
+    (comparison,) = api.compare(steady, steady)
+    assert comparison.first.run["directory"] == "run-1"
+    gate = tmp_path / "gate.yaml"
+    gate.write_text("- ttft.median < 0.5\n")
+    assert api.gate(steady, gate).verdict == "pass"
+    assert (steady / "repeats" / "run-1" / "gate.json").exists()
+
+
 @pytest.mark.slow
 def test_a_slower_server_is_told_from_noise(steady: Path, cache_dir: Path, tmp_path: Path) -> None:
     with FaultServer(after(2.0)) as server:
@@ -209,7 +221,20 @@ def test_no_server(cache_dir: Path, tmp_path: Path) -> None:
         given = arguments(server, cache_dir, tmp_path / "b")
     done = omnieval(*given, "--set", "retry.wait_for_server_s=0")
     assert done.returncode == 4
+    assert "no connection" in done.stderr
     assert "Traceback" not in done.stderr
+    assert not list((tmp_path / "b").glob("*/*"))
+
+
+def test_what_the_engine_lacks_is_said_before_media_are_prepared(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    done = omnieval(
+        "bench", "daily-omni", "--sample", "--backend", "llamacpp-omni", "--model", "absent.gguf", "--cache-dir",
+        cache, "--out", tmp_path / "b", "--set", "llamacpp.program=absent-program",
+    )  # fmt: skip
+    assert done.returncode == 4
+    assert "no absent-program on the PATH" in done.stderr
+    assert not list(cache.rglob("frame-*"))
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,20 @@ def test_other_data_other_benchmarks_and_other_kinds_are_refused(tmp_path: Path)
         api.compare(tmp_path / "a", tmp_path / "nothing")
 
 
+@pytest.mark.parametrize(
+    ("flips", "told"),
+    [
+        (["wrong", "correct"], "3 questions are too few to show any difference with a power of 80 %"),
+        (["wrong", "correct"] * 20, "41 questions that change as often as these show a difference of"),
+    ],
+)
+def test_what_so_few_questions_can_show_is_told_while_it_is_possible(
+    tmp_path: Path, flips: list[str], told: str
+) -> None:
+    found = compared(tmp_path, ["correct", *flips], ["correct", *reversed(flips)])
+    assert told in " ".join(comparison_page(found).notes)
+
+
 def test_runs_scored_by_two_parsers_are_read_by_one(tmp_path: Path) -> None:
     for name in ("a", "b"):
         choice_run(tmp_path / name, ["read otherwise", "correct", "wrong"])

@@ -159,6 +159,7 @@ def test_settings_must_be_what_the_line_was_drawn_for(tmp_path: Path) -> None:
         ("accuracy[careful] >= 0.5", "write accuracy, with nothing else"),
         ("rows >= 10 points", "rows is a count, which has no unit 'points'"),
         ("rtf.mode < 1", "unknown figure 'rtf.mode'"),
+        ("rtf.p50 < 1", r"unknown figure 'rtf.p50' \(did you mean 'rtf.median'\?\)"),
         ("__import__('os').system('x') >= 1", "expected a figure"),
         ("accuracy: 0.7", "found a list or a mapping"),
     ],

@@ -304,3 +304,8 @@ def test_a_run_without_a_report_says_how_to_go_on(tmp_path: Path) -> None:
     told = f"no report yet.*`omnieval run --resume {tmp_path}` .* `omnieval score {tmp_path}`"
     with pytest.raises(ScoringError, match=told):
         Run.load(tmp_path).report()
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=f"no folder {tmp_path}/reports; make it first"):
+        replace_json(tmp_path / "reports" / "monday.json", {})

@@ -14,6 +14,7 @@ from omnieval.media.probe import probe
 from omnieval.samples import sample_dir
 from omnieval.samples.build_daily_omni import CLIPS
 from omnieval.samples.daily_omni_questions import QUESTIONS
+from omnieval.settings import configure
 
 FOLDER = sample_dir("daily-omni")
 ROWS: list[dict[str, Any]] = json.loads((FOLDER / "qa.json").read_text())
@@ -24,6 +25,22 @@ OFFICIAL_KEYS = {
 OFFICIAL_TYPES = {
     "Comparative", "Inference", "Reasoning", "AV Event Alignment", "Context understanding", "Event Sequence",
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("recipe", "given", "backend"),
+    [
+        ("daily-omni", (), "embedded"),
+        ("daily-omni-transformers", (), "embedded"),
+        ("daily-omni-transformers", (("model", "MiniCPM-o-4_5"),), "transformers-minicpmo"),
+        ("daily-omni", (("base_url", "http://127.0.0.1:1/v1"),), "openai-chat"),
+        ("daily-omni", (("backend", "chance"),), "chance"),
+    ],
+)
+def test_only_who_names_no_deployment_asks_the_baseline(
+    recipe: str, given: tuple[tuple[str, str], ...], backend: str
+) -> None:
+    assert configure(recipe, given, sample=True).backend == backend
 
 
 def test_every_row_has_the_official_keys_and_every_type_occurs() -> None:

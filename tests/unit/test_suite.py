@@ -102,3 +102,5 @@ def test_a_suite_is_run_continued_and_judged_from_python(tmp_path: Path, cache_d
     gate.write_text("- coverage >= 0.01\n")
     assert api.gate_suite(out, gate).verdict == "pass"
     assert len(api.compare(out, out)) == 2
+    with pytest.raises(ConfigError, match=f"run with a member by its name, such as {out}/daily-omni"):
+        api.compare(out, out / "daily-omni")

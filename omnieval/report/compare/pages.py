@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from omnieval.config import counted
 from omnieval.report.compare.build import Comparison
 from omnieval.report.compare.choice import AccuracyChange, ChoiceComparison, Flip
 from omnieval.report.compare.speech import MeanChange, SpeechComparison, UtteranceChange
@@ -62,14 +63,17 @@ def _notes(comparison: Comparison) -> Iterable[str]:
     if choice is None:
         return
     paired = choice.official.paired
-    if paired is not None and choice.visible is not None:
+    if paired is not None and choice.visible is not None and choice.visible > 1:
+        yield f"{paired.count} questions are too few to show any difference with a power of 80 %"
+    elif paired is not None and choice.visible is not None:
         yield (
             f"{paired.count} questions that change as often as these show a difference of "
             f"{100 * choice.visible:.1f} points with a power of 80 %"
         )
     if paired is not None and paired.clusters < paired.count:
+        videos = counted(paired.clusters, "video", "videos")
         yield (
-            f"{paired.count} questions share {paired.clusters} videos; were they independent, McNemar's "
+            f"{paired.count} questions share {videos}; were they independent, McNemar's "
             f"exact p-value would be {_p(paired.mcnemar)}"
         )
 

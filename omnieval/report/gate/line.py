@@ -134,5 +134,5 @@ def _plain(value: str) -> Any:
 
 
 def _near(name: str) -> str:
-    near = suggest(name, FIGURES)
+    near = suggest(name.replace(".p50", ".median"), FIGURES)
     return near if near.startswith(" (did") else ""
