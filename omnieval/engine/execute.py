@@ -89,9 +89,7 @@ def execute(
                 with _recorded(writer, config, meters if pending else [], unmeasured):
                     end = await _ask(settled, benchmark, backend, cache, writer, pending, listener, watch)
                 if end.reason == "decided":
-                    notify(
-                        "ended early: the lines of the gate are decided; --set stop_when=null asks the rest"
-                    )
+                    notify("ended early: the gate is decided; --set stop_when=null asks the rest")
                 if isinstance(backend, TellsNamedMedia):
                     writer.add_event("media_by_name", **backend.media_by_name())
                 writer.add_event("stopped", reason=end.reason)

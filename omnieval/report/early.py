@@ -27,10 +27,10 @@ class EarlyLineResult:
 
 @dataclass(frozen=True, slots=True)
 class EarlyEnd:
-    """ended: all lines are decided, so that the rest was not asked. error: the chance that the verdict of one
-    line is wrong. The verdicts and intervals are from `counted` questions of `clusters` whole videos, and say
-    what all `questions` would give. asked: questions with an outcome. accuracy, strict: confidence sequences,
-    as fractions."""
+    """ended: all lines are decided or one is missed, so that the rest was not asked. error: the chance that
+    the verdict of one line is wrong. The verdicts and intervals are from `counted` questions of `clusters`
+    whole videos, and say what all `questions` would give. asked: questions with an outcome. accuracy, strict,
+    unhealthy: confidence sequences, as fractions; the last without the flag `identical`."""
 
     gate: str
     ended: bool
@@ -44,9 +44,10 @@ class EarlyEnd:
     lines: tuple[EarlyLineResult, ...]
     accuracy: tuple[float, float]
     strict: tuple[float, float]
+    unhealthy: tuple[float, float] = (0.0, 1.0)
 
     def interval(self, figure: Figure) -> tuple[float, float]:
-        return self.accuracy if figure == "accuracy" else self.strict
+        return {"accuracy": self.accuracy, "strict": self.strict, "unhealthy": self.unhealthy}[figure]
 
 
 def early_end(run: Run, planned: Sequence[PlannedSample], scores: Sequence[Score]) -> EarlyEnd | None:
@@ -63,7 +64,7 @@ def early_end(run: Run, planned: Sequence[PlannedSample], scores: Sequence[Score
     clusters, counted = tally.whole
     return EarlyEnd(
         gate=plan.gate,
-        ended=len(verdicts) == len(plan.lines),
+        ended=plan.settled_by(verdicts),
         seed=plan.seed,
         error=plan.error,
         clusters=clusters,
@@ -74,6 +75,7 @@ def early_end(run: Run, planned: Sequence[PlannedSample], scores: Sequence[Score
         lines=tuple(EarlyLineResult(line.text, verdicts.get(line.text)) for line in plan.lines),
         accuracy=tally.interval("accuracy"),
         strict=tally.interval("strict"),
+        unhealthy=tally.interval("unhealthy"),
     )
 
 
@@ -93,8 +95,8 @@ def early_warning(early: EarlyEnd | None) -> list[str]:
         return []
     saved = early.questions - early.asked
     return [
-        f"PARTIAL: ended after {early.asked} of {early.questions} questions ({saved} saved), since the lines "
-        f"of {early.gate} are decided, each wrongly with a chance of at most {100 * early.error:g} %; the "
+        f"PARTIAL: ended after {early.asked} of {early.questions} questions ({saved} saved), since "
+        f"{early.gate} is decided, each line wrongly with a chance of at most {100 * early.error:g} %; the "
         "figures below are of the part that was asked, and not the result of the data set"
     ]
 
@@ -104,9 +106,12 @@ def early_table(early: EarlyEnd | None) -> Table:
     if early is None:
         return Table("Early end", (), ())
     rows: list[tuple[str, str]] = [(line.text, line.verdict or "open") for line in early.lines]
-    for name, (low, high) in (("official", early.accuracy), ("strict", early.strict)):
-        between = f"{100 * low:.1f} to {100 * high:.1f} % (95 %, at every moment)"
-        rows.append((f"{name} accuracy of all {early.questions}", between))
+    for name, (low, high) in (
+        (f"official accuracy of all {early.questions}", early.accuracy),
+        (f"strict accuracy of all {early.questions}", early.strict),
+        ("unhealthy replies of all, without `identical`", early.unhealthy),
+    ):
+        rows.append((name, f"{100 * low:.1f} to {100 * high:.1f} % (95 %, at every moment)"))
     title = f"Early end: {early.counted} questions of {early.clusters} of {early.all_clusters} videos count"
     return Table(title, ("line", "verdict"), tuple(rows))
 

@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.stats import binom
 
 from omnieval import api
 from omnieval.errors import ConfigError
@@ -61,7 +63,7 @@ def test_a_run_ends_when_its_line_is_decided_and_says_that_it_is_partial(
     assert [response.sample_id for response in run.responses()] == [s.id for s in planned[: early.asked]]
 
 
-def test_its_gate_goes_by_the_sequence_and_only_accuracy_is_decided(tmp_path: Path, cache_dir: Path) -> None:
+def test_its_gate_goes_by_the_sequence_and_what_is_open_stays_so(tmp_path: Path, cache_dir: Path) -> None:
     run = ended(tmp_path, cache_dir)
     result = api.gate(run.directory)
     assert {line.text: line.verdict for line in result.lines} == dict(
@@ -86,7 +88,7 @@ def test_what_was_decided_stays_and_the_rest_can_be_asked(tmp_path: Path, cache_
     assert (again.directory / "responses.jsonl").read_bytes() == before
     early = choice_report(again).early
     assert early is not None
-    assert [line.text for line in early.lines] == [LINES[0]]
+    assert [line.text for line in early.lines] == [LINES[0], LINES[2]]
     whole = choice_report(api.resume(run.directory, stop_when=None))
     assert (whole.early, whole.complete, whole.official.total) == (None, True, 23)
     assert "PARTIAL" not in (run.directory / "report.md").read_text()
@@ -112,7 +114,7 @@ def test_a_comparison_warns_of_it(tmp_path: Path, cache_dir: Path) -> None:
     ("recipe", "settings", "told"),
     [
         ("daily-omni", {"gate": None}, "name it with --gate"),
-        ("daily-omni", {"gate_lines": ("coverage == 1.0",)}, "no line on accuracy or strict"),
+        ("daily-omni", {"gate_lines": ("coverage == 1.0",)}, "no line on accuracy, strict or unhealthy"),
         ("seed-tts-en", {}, "spoken answers are heard after the run"),
     ],
 )
@@ -139,7 +141,7 @@ def test_the_command_says_what_it_saved(tmp_path: Path, cache_dir: Path) -> None
         tmp_path / "run", "--gate", gate, "--stop-when", "gate", "--concurrency", "2",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "ended early: the lines of the gate are decided" in done.stdout
+    assert "ended early: the gate is decided" in done.stdout
     assert "PARTIAL: ended after" in done.stdout
     assert json.loads((tmp_path / "run" / "run.json").read_text())["early"]["lines"][0]["text"] == LINES[0]
     assert omnieval("gate", tmp_path / "run").returncode == 1
@@ -183,3 +185,64 @@ def test_a_question_of_several_orders_is_right_only_if_all_are_and_rows_count_as
     assert found.whole == (3, 3)
     assert found.interval("strict") == pytest.approx((1 / 3, 1 / 3), abs=1e-6)
     assert found.interval("accuracy") == pytest.approx((1 / 2, 1 / 2), abs=1e-6)
+
+
+def decided_after(flags: dict[int, tuple[str, ...]], samples: int = 1200) -> tuple[int, dict[str, str]]:
+    """Every answer is right; after how many of them the gate is decided, and how."""
+    lines = (
+        EarlyLine("accuracy >= 0.775", "accuracy", ">=", 0.775),
+        EarlyLine("unhealthy <= 0.01", "unhealthy", "<=", 0.01),
+    )
+    asked = [sample(f"q{index}", f"v{index}") for index in range(samples)]
+    found = Tally(EarlyPlan("g", lines, seed=0), asked)
+    for count, one in enumerate(asking_order(asked, 0), start=1):
+        found.add(Score(one.id, "correct", flags=flags.get(count, ())))
+        if found.decided():
+            return count, dict(found.verdicts())
+    return samples, dict(found.verdicts())
+
+
+def test_a_gate_on_accuracy_and_health_passes_before_all_is_asked() -> None:
+    count, verdicts = decided_after({})
+    assert verdicts == {"accuracy >= 0.775": "pass", "unhealthy <= 0.01": "pass"}
+    assert 200 < count < 500
+    alike, _ = decided_after(dict.fromkeys(range(1, 1201), ("identical",)))
+    assert alike == count, "which replies are alike is not known on the way"
+
+
+def test_a_missed_line_ends_it_while_others_are_open() -> None:
+    count, verdicts = decided_after(dict.fromkeys(range(1, 1201), ("empty",)))
+    assert verdicts == {"unhealthy <= 0.01": "fail"} and count < 20
+
+
+def test_a_partial_answer_that_failed_is_no_unhealthy_reply() -> None:
+    lines = (EarlyLine("unhealthy <= 0.01", "unhealthy", "<=", 0.01),)
+    found = Tally(EarlyPlan("g", lines, seed=0), [sample("a", "v"), sample("b", "w")])
+    found.add(Score("a", "failed", flags=("cut",)))
+    found.add(Score("b", "correct"))
+    assert found.verdicts() == {"unhealthy <= 0.01": "pass"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("right", "sick"), [(927, 5), (1100, 12)], ids=["inaccurate", "unhealthy"])
+def test_a_gate_that_is_just_missed_passes_no_more_often_than_its_error(right: int, sick: int) -> None:
+    """1 197 questions of 684 videos, of which the line wants 928 right and no more than 11 unhealthy."""
+    rng, runs, passed = np.random.default_rng(right + sick), 120, 0
+    lines = (
+        EarlyLine("accuracy >= 0.775", "accuracy", ">=", 0.775),
+        EarlyLine("unhealthy <= 0.01", "unhealthy", "<=", 0.01),
+    )
+    asked = [sample(f"q{i}", f"v{i % 684}") for i in range(1197)]
+    for seed in range(runs):
+        correct = set(rng.permutation(1197)[:right].tolist())
+        unhealthy = set(rng.permutation(1197)[:sick].tolist())
+        found = Tally(EarlyPlan("g", lines, seed), asked)
+        for one in asking_order(asked, seed):
+            number = int(one.id[1:])
+            flags = ("empty",) if number in unhealthy else ()
+            found.add(Score(one.id, "correct" if number in correct else "wrong", flags=flags))
+            if found.decided():
+                break
+        verdicts = list(found.verdicts().values())
+        passed += verdicts == ["pass", "pass"]
+    assert passed <= binom.ppf(0.999, runs, 0.025)

@@ -43,9 +43,11 @@ def most_errors(runs: int) -> int:
     return int(binom.ppf(0.999, runs, ERROR))
 
 
-@pytest.mark.parametrize("accuracy", [0.7744, 0.7752])
-def test_it_errs_no_more_often_than_it_says_right_beside_the_line(accuracy: float) -> None:
-    rng, runs, line = np.random.default_rng(7), 400, 0.775
+@pytest.mark.parametrize(
+    ("accuracy", "line"), [(0.7744, 0.775), (0.7752, 0.775), (11 / 1197, 0.01), (12 / 1197, 0.01)]
+)
+def test_it_errs_no_more_often_than_it_says_right_beside_the_line(accuracy: float, line: float) -> None:
+    rng, runs = np.random.default_rng(7), 400
     drawn = population(rng, accuracy)
     wrong = "above" if drawn[0].sum() / drawn[1].sum() < line else "below"
     errors = sum(first_side(rng, drawn, line) == wrong for _ in range(runs))
@@ -74,6 +76,8 @@ def test_a_test_that_looks_after_every_video_with_a_usual_interval_errs_far_more
         (0.67, 0.67, 300, 900),
         (0.9, 0.9, 40, 200),
         (0.5, 0.5, 30, 30),
+        (0.0092, 0.01, 684, 1197),
+        (0.0100251, 0.01, 684, 1197),
     ],
 )
 def test_the_error_in_a_large_simulation(accuracy: float, line: float, videos: int, questions: int) -> None:

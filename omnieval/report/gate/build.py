@@ -17,6 +17,7 @@ from omnieval.report.gate.file import Gate
 from omnieval.report.gate.line import FIGURES, OPERATORS, GateLine
 from omnieval.report.gate.reading import Reading, read_figure
 from omnieval.report.speech import SpeechReport
+from omnieval.scoring.early import EARLY_FIGURES, Figure
 from omnieval.stats import RTF_NOISE, RTF_REAL
 
 Verdict = Literal["pass", "fail", "undecided"]
@@ -79,11 +80,16 @@ def _judged(line: GateLine, side: Side, path: Path) -> LineResult:
         reading = _drop(line, side, path)
     else:
         reading = read_figure(side, line.name, line.argument)
-    if _ended_early(side) and line.name in ("accuracy", "strict"):
-        return _decided_early(line, side.report)
     verdict, reason = _verdict(line, reading)
+    if _ended_early(side):
+        for figure in EARLY_FIGURES:
+            if line.name == figure and not (figure == "unhealthy" and line.by_value):
+                return _decided_early(line, figure, side.report, reading)
     if _ended_early(side) and line.name not in _KNOWN_EARLY and not line.by_value:
-        verdict, reason = "undecided", "the run ended early, and only lines on accuracy are decided by a part"
+        verdict, reason = (
+            "undecided",
+            "the run ended early, and a part decides only accuracy, strict and unhealthy",
+        )
     if line.name not in _KNOWN_EARLY and not side.report.complete:
         verdict, reason = "undecided", "the run has not ended; resume it"
     return LineResult(line.number, line.text, verdict, reason, reading.value, reading.low, reading.high)
@@ -94,20 +100,24 @@ def _ended_early(side: Side) -> bool:
     return early is not None and early.ended
 
 
-def _decided_early(line: GateLine, report: Report | SpeechReport) -> LineResult:
+def _decided_early(
+    line: GateLine, figure: Figure, report: Report | SpeechReport, reading: Reading
+) -> LineResult:
     """By the confidence sequence, for what the whole set would give; an interval that takes the number of
     questions as given does not hold where the answers decided when to end."""
     assert isinstance(report, Report)
     early = report.early
     assert early is not None
-    low, high = early.interval("accuracy" if line.name == "accuracy" else "strict")
-    value = (report.official if line.name == "accuracy" else report.strict).value
+    low, high = early.interval(figure)
+    value = reading.value
     verdict: Verdict = next(
         (found.verdict or "undecided" for found in early.lines if found.text == line.text), "undecided"
     )
     holds = OPERATORS[line.operator]
     if verdict == "undecided" and holds(low, line.threshold) == holds(high, line.threshold):
         verdict = "pass" if holds(low, line.threshold) else "fail"
+    if figure == "unhealthy" and verdict == "pass" and (value is None or not holds(value, line.threshold)):
+        verdict = "undecided"  # replies that are alike count too, and no sequence foretells them
     told = f"ended early: by {early.counted} of {early.questions} questions the whole set"
     reason = f"{told} may lie on either side" if verdict == "undecided" else (
         f"{told} surely {'meets' if verdict == 'pass' else 'misses'} the line (wrong with a chance of at "

@@ -6,7 +6,7 @@ from omnieval.benchmarks.registry import BENCHMARKS
 from omnieval.config import RunConfig
 from omnieval.errors import ConfigError
 from omnieval.report.gate.file import find_gate, load_gate
-from omnieval.scoring.early import EarlyLine, EarlyPlan
+from omnieval.scoring.early import EARLY_FIGURES, EarlyLine, EarlyPlan
 
 
 def early_plan(config: RunConfig) -> EarlyPlan | None:
@@ -27,15 +27,14 @@ def early_plan(config: RunConfig) -> EarlyPlan | None:
         )
     gate = load_gate(find_gate(config.gate))
     lines = tuple(
-        EarlyLine(
-            line.text, "accuracy" if line.name == "accuracy" else "strict", line.operator, line.threshold
-        )
+        EarlyLine(line.text, figure, line.operator, line.threshold)
         for line in gate.lines(config.recipe)
-        if line.name in ("accuracy", "strict")
+        for figure in EARLY_FIGURES
+        if line.name == figure and not (figure == "unhealthy" and line.by_value)
     )
     if not lines:
         raise ConfigError(
-            f"{gate.path}: no line on accuracy or strict for {config.recipe}, and no other can be decided "
-            "before all is asked; leave out --stop-when"
+            f"{gate.path}: no line on accuracy, strict or unhealthy for {config.recipe}, and no other can "
+            "be decided before all is asked; leave out --stop-when"
         )
     return EarlyPlan(gate.path.name, lines, config.select.shuffle_seed or 0)
