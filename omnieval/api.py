@@ -1,5 +1,5 @@
-"""The verbs of omnieval for Python: run, resume, bench, prepare, load_run, score, load_report, compare,
-gate, export, track.
+"""The verbs of omnieval for Python: run, resume, bench, diagnose, prepare, load_run, score, load_report,
+compare, gate, export, track.
 
 >>> from omnieval import api
 >>> run = api.run("daily-omni", sample=True, backend="chance", limit=4)
@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
+import omnieval.diagnose as ladders
 import omnieval.suite as suites
 from omnieval.bench import (
     LEAST_REPEATS,
@@ -59,6 +60,7 @@ __all__ = [
     "check_config",
     "compare",
     "configure",
+    "diagnose",
     "execute_and_score",
     "export",
     "gate",
@@ -262,6 +264,36 @@ def check_config(
     """`check` of a resolved configuration."""
     key = api_key or os.environ.get(config.api_key_env)
     return check_deployment(config, api_key=key, found=found, notify=notify)
+
+
+def diagnose(
+    recipe: str | Path,
+    *,
+    out: Path | str | None = None,
+    sample: bool = False,
+    api_key: str | None = None,
+    listener: Listener = lambda _: None,
+    notify: Notify = lambda _: None,
+    **settings: Any,
+) -> ladders.Diagnosis:
+    """Ask the same few samples with more and more media, and say which rung breaks first.
+
+    out: the diagnosis' directory, of one plain run a rung; one that holds the same is continued, and only what
+    is missing is asked. settings: as for `run`; 8 samples where they select none.
+    Raises ConfigError for a recipe that asks for speech, DataError, BackendError, StorageError.
+    """
+    config = configure(recipe, list(flattened(settings)), sample=sample)
+    ladder = ladders.plan_ladder(config, notify)
+    execution = ladders.run_ladder(
+        ladder,
+        out=None if out is None else Path(out).expanduser(),
+        api_key=api_key,
+        listener=listener,
+        notify=notify,
+    )
+    diagnosis = ladders.build_diagnosis(ladder, execution)
+    ladders.write_diagnosis(diagnosis, execution.directory)
+    return diagnosis
 
 
 def load_run(path: Path | str) -> Run:

@@ -14,6 +14,7 @@ from omnieval.bench_commands import bench, show_bench
 from omnieval.cache_commands import cache_app
 from omnieval.console import heard_display, new_console, print_line
 from omnieval.data_commands import data_app
+from omnieval.diagnose_commands import diagnose
 from omnieval.duplex_commands import duplex
 from omnieval.export_commands import export
 from omnieval.html_output import write_html
@@ -364,6 +365,7 @@ app.command()(compare)
 app.command()(gate)
 app.command()(view)
 app.command()(bench)
+app.command()(diagnose)
 app.command()(export)
 app.command()(duplex)
 

@@ -292,6 +292,7 @@ class RunConfig(Strict):
     decode: DecodeConfig = DecodeConfig()
     modalities: tuple[str, ...] = ("text",)
     media: Literal["full", "none"] = "full"
+    question_place: Literal["after", "before"] = "after"
     options: OptionsConfig = OptionsConfig()
     extra_body: dict[str, Any] = {}
     transformers: TransformersConfig = TransformersConfig()

@@ -27,11 +27,13 @@ def choice_request(
     system_prompt: str | None = None,
     notes: tuple[str, ...] = (),
 ) -> Request:
-    """One user message: the media in their order, then the text; a system message where there is a prompt.
+    """One user message: the media in their order, then (or before them) the text; a system message where there is a prompt.
 
     packing: a key of `PROCESSOR_KWARGS` where a video is sent; None sends no processor arguments.
     """
-    user = Message("user", (*media, TextPart(text)))
+    question = TextPart(text)
+    first = config.question_place == "before"
+    user = Message("user", (question, *media) if first else (*media, question))
     system = (Message("system", (TextPart(system_prompt),)),) if system_prompt else ()
     kwargs = {} if packing is None else {"mm_processor_kwargs": dict(PROCESSOR_KWARGS[packing])}
     extra: dict[str, Any] = kwargs | config.extra_body

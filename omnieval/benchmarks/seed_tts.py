@@ -54,6 +54,7 @@ def _refuse_senseless(config: RunConfig, task: Settings) -> None:
     """Raises ConfigError for settings that would be named in the report and do nothing."""
     senseless = {
         "media=none": config.media != "full",
+        f"question_place={config.question_place}": config.question_place != "after",
         f"options.order={config.options.order}": config.options.order != "original",
         "decode.constrain": config.decode.constrain is not None,
         f"parser={config.parser}": config.parser != "official",

@@ -115,6 +115,7 @@ def _unusual(config: RunConfig) -> dict[str, str]:
     settings = {
         "media": "none" if config.media == "none" else None,
         "options": None if config.options.order == "original" else config.options.order,
+        "question": "before the media" if config.question_place == "before" else None,
         "constrained to": "a letter" if config.decode.constrain else None,
     }
     return {name: value for name, value in settings.items() if value is not None}

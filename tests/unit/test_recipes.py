@@ -17,7 +17,7 @@ from omnieval.report.reference import load_references
 # Given on the command line or by the environment, hence not part of a recipe.
 NOT_IN_RECIPES = {"recipe", "task", "data", "recordings", "runs_dir", "cache_dir"}
 # What says nothing of the other kind of answer.
-OF_CHOICES, OF_SPEECH = {"parser", "media", "options"}, {"pcm"}
+OF_CHOICES, OF_SPEECH = {"parser", "media", "options", "question_place"}, {"pcm"}
 OF_DUPLEX = {"duplex"}
 
 

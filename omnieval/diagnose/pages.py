@@ -1,0 +1,114 @@
+"""A diagnosis as a page, and as the files in its directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import quote
+
+from pydantic import TypeAdapter
+
+from omnieval.diagnose.findings import SIGNIFICANT, WORSE, Diagnosis, RungRow
+from omnieval.diagnose.run import DIAGNOSIS
+from omnieval.report.html import Article, document
+from omnieval.report.html.markup import Markup, element
+from omnieval.report.markdown import to_markdown
+from omnieval.report.page import Page, Table
+from omnieval.runlog.files import replace_file, replace_json
+from omnieval.types import JsonDict
+
+_COLUMNS = (
+    "rung", "asked", "accuracy", "95 % interval", "against", "change", "p", "unhealthy", "failed",
+    "E2EL (s)", "verdict",
+)  # fmt: skip
+
+
+def write_diagnosis(diagnosis: Diagnosis, directory: Path) -> None:
+    """Keep it as diagnose.json, diagnose.md and diagnose.html. Raises StorageError."""
+    replace_json(directory / DIAGNOSIS, diagnosis_json(diagnosis))
+    replace_file(directory / "diagnose.md", [to_markdown(diagnosis_page(diagnosis)).encode()])
+    replace_file(directory / "diagnose.html", [diagnosis_html(diagnosis).encode()])
+
+
+def diagnosis_json(diagnosis: Diagnosis) -> JsonDict:
+    """Everything in it, JSON-ready."""
+    content: JsonDict = TypeAdapter(Diagnosis).dump_python(diagnosis, mode="json")
+    return content
+
+
+def diagnosis_page(diagnosis: Diagnosis) -> Page:
+    """What broke first, in words, above one line a rung."""
+    left = [(row.name, row.title, row.left_out or "") for row in diagnosis.rungs if row.state == "left out"]
+    tables = [
+        Table(
+            "Rungs",
+            _COLUMNS,
+            tuple(_cells(row, diagnosis) for row in diagnosis.rungs if row.state != "left out"),
+            numeric=(2, 5, 6, 7, 8, 9),
+        )
+    ]
+    if left:
+        tables.append(Table("Left out", ("rung", "asked", "why"), tuple(left)))
+    further = [
+        f"{row.name}: {one.found}"
+        for row in diagnosis.rungs
+        for one in (row.breaks[1:] if row.name == diagnosis.first_break else row.breaks)
+    ]
+    return Page(
+        headline=f"diagnosis of {diagnosis.recipe} · {diagnosis.model}",
+        measured_by=f"{diagnosis.samples} samples a rung, backend {diagnosis.backend}",
+        directory=diagnosis.directory,
+        warnings=tuple(_warnings(diagnosis)),
+        tables=tuple(tables),
+        notes=(*further, *diagnosis.notes),
+        footer="All rungs ask the same samples. A rung breaks where, against the rung named, failures or unhealthy "
+        f"replies grow by {100 * WORSE:.0f} % of the samples, or accuracy falls with p of {SIGNIFICANT} or less "
+        "(exact, paired by sample); fewer than six samples that fall can never show that.",
+    )
+
+
+def diagnosis_html(diagnosis: Diagnosis) -> str:
+    """One file, with links to the reports of the rungs."""
+    links: list[Markup | str] = []
+    for row in diagnosis.rungs:
+        if row.report is not None:
+            links += [", " if links else "Reports: ", element("a", row.name, href=quote(f"./{row.report}"))]
+    before = element("p", *links, class_="about") if links else None
+    return document([Article(diagnosis_page(diagnosis), "Diagnosis", before=before)])
+
+
+def _warnings(diagnosis: Diagnosis) -> list[str]:
+    lines = []
+    waiting = [row.name for row in diagnosis.rungs if row.state in ("not begun", "unfinished")]
+    if waiting:
+        lines.append(f"INCOMPLETE: {', '.join(waiting)}")
+    first = next((row for row in diagnosis.rungs if row.name == diagnosis.first_break), None)
+    if first is None:
+        lines += [] if waiting else ["No rung breaks."]
+        return lines
+    cause = first.breaks[0]
+    return [
+        *lines,
+        f"FIRST RUNG THAT BREAKS: {first.name} ({first.title}): {cause.found}",
+        f"probable cause: {cause.cause}",
+        f"next step: {cause.fix}",
+    ]
+
+
+def _cells(row: RungRow, diagnosis: Diagnosis) -> tuple[str, ...]:
+    accuracy, change = row.accuracy, row.difference
+    interval = None if accuracy is None else accuracy.interval
+    share = None if row.unhealthy is None else row.unhealthy.value
+    verdict = ", ".join(one.kind for one in row.breaks) or ("holds" if row.state == "done" else row.state)
+    return (
+        f"{row.name} (the recipe)" if row.name == diagnosis.base != "recipe" else row.name,
+        row.title,
+        "-" if accuracy is None or accuracy.value is None else f"{100 * accuracy.value:.1f} %",
+        "-" if interval is None else f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f}",
+        row.against or "-",
+        "-" if change is None else f"{100 * change.difference:+.1f}",
+        "-" if change is None else f"{change.p_value:.3f}",
+        "-" if share is None else f"{100 * share:.0f} %",
+        f"{row.failed}/{row.asked}",
+        "-" if row.e2e_s is None else f"{row.e2e_s:.2f}",
+        verdict,
+    )

@@ -1,0 +1,98 @@
+"""Climbing the ladder: one plain run a rung, in one directory, and going on where that stopped."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from omnieval.backends.base import may_be_gone
+from omnieval.diagnose.rungs import Ladder
+from omnieval.engine.execute import Notify
+from omnieval.engine.progress import Listener
+from omnieval.errors import BackendError, ConfigError, DataError, MediaError
+from omnieval.runlog.files import replace_json, storage_error
+from omnieval.runlog.store import exists, new_directory
+from omnieval.scored import execute_and_score
+
+DIAGNOSIS = "diagnose.json"
+
+
+@dataclass(frozen=True)
+class LadderExecution:
+    """The directory as one call left it. ending: finished; interrupted by the user; stopped in the rung
+    `stopped_at`, since the server is gone, as `failure` says. refused: why rungs could not be begun, by name."""
+
+    directory: Path
+    ending: Literal["finished", "interrupted", "stopped"]
+    stopped_at: str | None = None
+    failure: str | None = None
+    refused: tuple[tuple[str, str], ...] = ()
+
+
+def run_ladder(
+    ladder: Ladder,
+    *,
+    out: Path | None = None,
+    api_key: str | None = None,
+    listener: Listener = lambda _: None,
+    notify: Notify = lambda _: None,
+) -> LadderExecution:
+    """Ask every rung what it has no answer to yet, from the simplest one up.
+
+    out: the diagnosis' directory; one that holds the same is continued. A server that is gone, and a signal,
+    end it; what was written stays. Raises ConfigError where `out` holds anything else, BackendError where no
+    rung could be begun, StorageError.
+    """
+    directory = _begin(ladder, out)
+    notify(f"directory: {directory}")
+    begun, refused = 0, []
+    rungs = [rung for rung in ladder.rungs if rung.config is not None]
+    for number, rung in enumerate(rungs, start=1):
+        assert rung.config is not None
+        notify(f"rung {number} of {len(rungs)}: {rung.name} ({rung.title})")
+        try:
+            execution = execute_and_score(
+                rung.config, out=directory / rung.name, api_key=api_key, listener=listener,
+                notify=lambda line: None if line.startswith("run directory") else notify(line),
+            )  # fmt: skip
+        except BackendError as error:
+            if not begun:
+                raise
+            if not error.reached:
+                return LadderExecution(directory, "stopped", rung.name, str(error), tuple(refused))
+            refused.append((rung.name, str(error)))
+            continue
+        except (DataError, MediaError) as error:
+            refused.append((rung.name, str(error)))
+            continue
+        begun += 1
+        failure = execution.end.failure
+        if execution.end.reason == "interrupted":
+            return LadderExecution(directory, "interrupted", rung.name, refused=tuple(refused))
+        if failure is not None and may_be_gone(failure):
+            hint = f" ({failure.hint})" if failure.hint else ""
+            told = f"{failure.message}{hint}"
+            return LadderExecution(directory, "stopped", rung.name, told, tuple(refused))
+    return LadderExecution(directory, "finished", refused=tuple(refused))
+
+
+def _begin(ladder: Ladder, out: Path | None) -> Path:
+    directory = out or new_directory(
+        ladder.recipe.runs_dir, f"diagnose-{ladder.recipe.recipe[:60]}", time.localtime()
+    )
+    if exists(directory):
+        raise ConfigError(f"{directory}: holds a single run; give a new directory with --out")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        strangers = sorted(path.name for path in directory.iterdir() if not path.name.startswith("."))
+    except OSError as error:
+        raise storage_error(directory, error) from error
+    if DIAGNOSIS not in strangers:
+        if strangers:
+            raise ConfigError(
+                f"{directory}: not empty (found {strangers[0]}); give a new directory with --out"
+            )
+        replace_json(directory / DIAGNOSIS, {"recipe": ladder.recipe.recipe})
+    return directory

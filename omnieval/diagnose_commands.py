@@ -1,0 +1,123 @@
+"""`omnieval diagnose`: which kind of media, or which setting, makes a model's answers worse."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from omnieval.run_options import (
+    ApiKeyEnv,
+    BackendName,
+    BaseUrls,
+    CacheDir,
+    Data,
+    Filters,
+    ModelName,
+    SampleIds,
+    Settings,
+    ShuffleSeed,
+    Transport,
+    UseSample,
+    filters_of,
+    named_api_key,
+    overrides_of,
+    servers,
+)
+
+
+def diagnose(
+    recipe: Annotated[
+        str, typer.Argument(help="Name of a bundled recipe or path of one.", show_default=False)
+    ],
+    data: Data = None,
+    sample: UseSample = False,
+    base_url: BaseUrls = None,
+    model: ModelName = None,
+    backend: BackendName = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Directory of the diagnosis; one that holds the same is continued."),
+    ] = None,
+    set_: Settings = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Samples a rung; 8 if nothing is said.")] = None,
+    sample_id: SampleIds = None,
+    filter_: Filters = None,
+    shuffle_seed: ShuffleSeed = None,
+    transport: Transport = None,
+    cache_dir: CacheDir = None,
+    api_key_env: ApiKeyEnv = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print diagnose.json.")] = False,
+) -> None:
+    """Ask the same few samples with text only, one frame, frames, sound, both, and with settings changed.
+
+    Names the first rung that breaks, and the probable cause. Exit codes: 0 no rung breaks; 1 one does, or not
+    all was asked; 4 the server is gone.
+    """
+    from rich.console import Console
+
+    from omnieval.console import new_console, print_line
+    from omnieval.diagnose import (
+        build_diagnosis,
+        diagnosis_json,
+        diagnosis_page,
+        plan_ladder,
+        run_ladder,
+        write_diagnosis,
+    )
+    from omnieval.parsing import visible
+    from omnieval.progress_display import progress_display
+    from omnieval.report.markdown import to_markdown
+    from omnieval.report.terminal import show
+    from omnieval.settings import configure
+
+    overrides = overrides_of(
+        set_,
+        data=data,
+        **servers(base_url),
+        model=model,
+        backend=backend,
+        limit=limit,
+        sample_id=sample_id,
+        filter=filters_of(filter_),
+        shuffle_seed=shuffle_seed,
+        transport=transport,
+        cache_dir=cache_dir,
+        api_key_env=api_key_env,
+    )
+    config = configure(recipe, overrides, sample=sample)
+    api_key = named_api_key(config.api_key_env, api_key_env)
+    console = Console(soft_wrap=False, stderr=True) if json_ or markdown else new_console()
+
+    def notify(line: str) -> None:
+        print_line(console, line, style="dim")
+
+    ladder = plan_ladder(config, notify)
+    with progress_display(console) as listener:
+        execution = run_ladder(
+            ladder,
+            out=None if out is None else out.expanduser(),
+            api_key=api_key,
+            listener=listener,
+            notify=notify,
+        )
+    diagnosis = build_diagnosis(ladder, execution)
+    write_diagnosis(diagnosis, execution.directory)
+    if json_:
+        typer.echo(json.dumps(diagnosis_json(diagnosis), indent=2))
+    elif markdown:
+        typer.echo(to_markdown(diagnosis_page(diagnosis)), nl=False)
+    else:
+        show(diagnosis_page(diagnosis), console)
+        print_line(console, f"report: {execution.directory / 'diagnose.html'}")
+    if not diagnosis.complete:
+        again = f"to continue: the same command with --out {execution.directory}"
+        typer.echo(visible(again), err=True)
+    if execution.ending == "stopped":
+        sys.exit(4)
+    if diagnosis.first_break is not None or not diagnosis.complete:
+        sys.exit(1)
