@@ -278,8 +278,8 @@ def diagnose(
 ) -> ladders.Diagnosis:
     """Ask the same few samples with more and more media, and say which rung breaks first.
 
-    out: the diagnosis' directory, of one plain run a rung; one that holds the same is continued, and only what
-    is missing is asked. settings: as for `run`; 8 samples where they select none.
+    out: the diagnosis' directory, of one plain run a rung; one that holds the same is continued, and only
+    what is missing is asked. settings: as for `run`; 8 samples where they select none.
     Raises ConfigError for a recipe that asks for speech, DataError, BackendError, StorageError.
     """
     config = configure(recipe, list(flattened(settings)), sample=sample)

@@ -27,7 +27,8 @@ def choice_request(
     system_prompt: str | None = None,
     notes: tuple[str, ...] = (),
 ) -> Request:
-    """One user message: the media in their order, then (or before them) the text; a system message where there is a prompt.
+    """One user message: the media in their order, with the text after or before them; a system message where
+    there is a prompt.
 
     packing: a key of `PROCESSOR_KWARGS` where a video is sent; None sends no processor arguments.
     """

@@ -8,16 +8,16 @@ from collections.abc import Mapping
 _BY_RUNG: Mapping[str, tuple[str, str]] = {
     "text": (
         "the model itself: its weights or their precision, the chat template, or the sampling of the server",
-        "ask it one question by hand; compare revision, chat template and precision with those of the reference",
+        "ask it one question by hand; compare revision, chat template and precision with the reference's",
     ),
     "one-frame": (
         "the picture encoder, or how the server prepares pictures",
-        "run `omnieval check`; compare the processor's settings (extra_body.mm_processor_kwargs) with those of "
-        "the reference",
+        "run `omnieval check`; compare the processor's settings (extra_body.mm_processor_kwargs) with the "
+        "reference's",
     ),
     "frames": (
-        "several pictures in one request: the server's limit of pictures, its context length, or its batching "
-        "of pictures",
+        "several pictures in one request: the server's limit of pictures, its context length, or its "
+        "batching of pictures",
         "serve with a higher --limit-mm-per-prompt and --max-model-len, or lower max_frames until it holds",
     ),
     "sound": (
@@ -67,7 +67,7 @@ _BY_KIND: Mapping[str, tuple[str, str]] = {
     ),
     "ignored": (
         "the media do not reach the model: the server drops them, or its chat template has no place for them",
-        "run `omnieval check`; see that the served model takes this kind of media and that no proxy strips them",
+        "run `omnieval check`; see that the served model takes such media and that no proxy strips them",
     ),
 }
 

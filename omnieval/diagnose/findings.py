@@ -187,7 +187,7 @@ def _difference(first: _Asked, second: _Asked) -> PairedFraction | None:
         for planned, score in second.pairs
         if is_answered(score) and planned.sample.id in earlier
     ]
-    return paired_fraction(*([list(column) for column in zip(*both, strict=True)] if both else ([], [])))
+    return paired_fraction([was for was, _, _ in both], [now for _, now, _ in both], [c for *_, c in both])
 
 
 def _outside(name: str, execution: LadderExecution) -> tuple[Break, ...]:
@@ -202,20 +202,20 @@ def _breaks(name: str, own: _Asked, other: _Asked | None, difference: PairedFrac
     """Every way in which a rung is clearly worse than the other, or by itself where there is no other."""
     count, found = len(own.pairs), []
     rows = own.report.failures
-    if _is_worse(own.failed_here, other and other.failed_here, count):
+    if _is_worse(own.failed_here, 0 if other is None else other.failed_here, count):
         told = next(row.message for row in rows if row.kind in OF_THIS_MACHINE)
         found.append(_break(name, "media", f"{own.failed_here} of {count} samples lack their media: {told}"))
     at_server = own.failed - own.failed_here
-    if _is_worse(at_server, other and other.failed - other.failed_here, count):
+    if _is_worse(at_server, 0 if other is None else other.failed - other.failed_here, count):
         row = next(row for row in rows if row.kind not in OF_THIS_MACHINE)
         hint = f" ({row.hint})" if row.hint else ""
         told = f"{at_server} of {count} requests fail: {row.kind}: {row.message}{hint}"
         found.append(_break(name, "failures", told))
-    sick, sick_before = _sick(own), None if other is None else _sick(other)
+    sick, sick_before = _sick(own), 0 if other is None else _sick(other)
     if _is_worse(sick, sick_before, count):
         flags = ", ".join(f"{row.count} {row.flag.replace('_', ' ')}" for row in own.report.health)
         found.append(_break(name, "health", f"{sick} of {count} replies are unhealthy: {flags}"))
-    elif _is_worse(own.unread, other and other.unread, count):
+    elif _is_worse(own.unread, 0 if other is None else other.unread, count):
         found.append(_break(name, "unread", f"{own.unread} of {count} replies hold no letter"))
     if other is not None and name in _ADDS_MEDIA and _adds_nothing(own, other):
         told = f"its prompts count {own.prompt_tokens:g} tokens, those without it {other.prompt_tokens:g}"
@@ -224,8 +224,8 @@ def _breaks(name: str, own: _Asked, other: _Asked | None, difference: PairedFrac
         found.append(
             _break(
                 name, "accuracy",
-                f"accuracy falls by {-100 * difference.difference:.0f} points over {difference.count} samples "
-                f"(p = {difference.p_value:.3g})",
+                f"accuracy falls by {-100 * difference.difference:.0f} points over {difference.count} "
+                f"samples (p = {difference.p_value:.3g})",
             )
         )  # fmt: skip
     return found
@@ -235,8 +235,8 @@ def _break(rung: str, kind: BreakKind, found: str) -> Break:
     return Break(kind, found, *cause_of(rung, kind))
 
 
-def _is_worse(own: int, other: int | None, count: int) -> bool:
-    return own - (other or 0) >= max(WORSE * count, min(2, count))
+def _is_worse(own: int, other: int, count: int) -> bool:
+    return own - other >= max(WORSE * count, min(2, count))
 
 
 def _sick(asked: _Asked) -> int:

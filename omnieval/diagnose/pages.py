@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from omnieval.diagnose.findings import SIGNIFICANT, WORSE, Diagnosis, RungRow
 from omnieval.diagnose.run import DIAGNOSIS
+from omnieval.diagnose.rungs import RECIPE
 from omnieval.report.html import Article, document
 from omnieval.report.html.markup import Markup, element
 from omnieval.report.markdown import to_markdown
@@ -16,10 +17,8 @@ from omnieval.report.page import Page, Table
 from omnieval.runlog.files import replace_file, replace_json
 from omnieval.types import JsonDict
 
-_COLUMNS = (
-    "rung", "asked", "accuracy", "95 % interval", "against", "change", "p", "unhealthy", "failed",
-    "E2EL (s)", "verdict",
-)  # fmt: skip
+_RUNGS = ("rung", "asked", "accuracy", "95 % interval", "verdict")
+_CHANGES = ("rung", "against", "change", "p", "unhealthy", "failed", "tokens", "TTFT (s)", "E2EL (s)")
 
 
 def write_diagnosis(diagnosis: Diagnosis, directory: Path) -> None:
@@ -38,13 +37,10 @@ def diagnosis_json(diagnosis: Diagnosis) -> JsonDict:
 def diagnosis_page(diagnosis: Diagnosis) -> Page:
     """What broke first, in words, above one line a rung."""
     left = [(row.name, row.title, row.left_out or "") for row in diagnosis.rungs if row.state == "left out"]
+    rows = [row for row in diagnosis.rungs if row.state != "left out"]
     tables = [
-        Table(
-            "Rungs",
-            _COLUMNS,
-            tuple(_cells(row, diagnosis) for row in diagnosis.rungs if row.state != "left out"),
-            numeric=(2, 5, 6, 7, 8, 9),
-        )
+        Table("Rungs", _RUNGS, tuple(_told(row, diagnosis.base) for row in rows), numeric=(2,)),
+        Table("Against a simpler rung", _CHANGES, tuple(map(_changed, rows)), numeric=(2, 3, 4, 5, 6, 7, 8)),
     ]
     if left:
         tables.append(Table("Left out", ("rung", "asked", "why"), tuple(left)))
@@ -60,9 +56,9 @@ def diagnosis_page(diagnosis: Diagnosis) -> Page:
         warnings=tuple(_warnings(diagnosis)),
         tables=tuple(tables),
         notes=(*further, *diagnosis.notes),
-        footer="All rungs ask the same samples. A rung breaks where, against the rung named, failures or unhealthy "
-        f"replies grow by {100 * WORSE:.0f} % of the samples, or accuracy falls with p of {SIGNIFICANT} or less "
-        "(exact, paired by sample); fewer than six samples that fall can never show that.",
+        footer="All rungs ask the same samples. A rung breaks where, against the rung named, failures or "
+        f"unhealthy replies grow by {100 * WORSE:.0f} % of the samples, or accuracy falls with a p-value of "
+        f"{SIGNIFICANT} or less (exact, paired by sample), for which at least six samples must fall.",
     )
 
 
@@ -94,21 +90,29 @@ def _warnings(diagnosis: Diagnosis) -> list[str]:
     ]
 
 
-def _cells(row: RungRow, diagnosis: Diagnosis) -> tuple[str, ...]:
-    accuracy, change = row.accuracy, row.difference
+def _told(row: RungRow, base: str) -> tuple[str, ...]:
+    accuracy = row.accuracy
     interval = None if accuracy is None else accuracy.interval
-    share = None if row.unhealthy is None else row.unhealthy.value
     verdict = ", ".join(one.kind for one in row.breaks) or ("holds" if row.state == "done" else row.state)
     return (
-        f"{row.name} (the recipe)" if row.name == diagnosis.base != "recipe" else row.name,
-        row.title,
+        row.name,
+        f"{row.title} (the recipe)" if row.name == base != RECIPE else row.title,
         "-" if accuracy is None or accuracy.value is None else f"{100 * accuracy.value:.1f} %",
         "-" if interval is None else f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f}",
+        verdict,
+    )
+
+
+def _changed(row: RungRow) -> tuple[str, ...]:
+    change, share = row.difference, None if row.unhealthy is None else row.unhealthy.value
+    return (
+        row.name,
         row.against or "-",
         "-" if change is None else f"{100 * change.difference:+.1f}",
         "-" if change is None else f"{change.p_value:.3f}",
         "-" if share is None else f"{100 * share:.0f} %",
         f"{row.failed}/{row.asked}",
+        "-" if row.prompt_tokens is None else f"{row.prompt_tokens:g}",
+        "-" if row.ttft_s is None else f"{row.ttft_s:.2f}",
         "-" if row.e2e_s is None else f"{row.e2e_s:.2f}",
-        verdict,
     )

@@ -22,7 +22,7 @@ DIAGNOSIS = "diagnose.json"
 @dataclass(frozen=True)
 class LadderExecution:
     """The directory as one call left it. ending: finished; interrupted by the user; stopped in the rung
-    `stopped_at`, since the server is gone, as `failure` says. refused: why rungs could not be begun, by name."""
+    `stopped_at`, since the server is gone, as `failure` says. refused: (rung, why it could not be begun)."""
 
     directory: Path
     ending: Literal["finished", "interrupted", "stopped"]
@@ -47,7 +47,8 @@ def run_ladder(
     """
     directory = _begin(ladder, out)
     notify(f"directory: {directory}")
-    begun, refused = 0, []
+    begun = 0
+    refused: list[tuple[str, str]] = []
     rungs = [rung for rung in ladder.rungs if rung.config is not None]
     for number, rung in enumerate(rungs, start=1):
         assert rung.config is not None

@@ -66,8 +66,8 @@ def plan_ladder(config: RunConfig, notify: Notify = lambda _: None) -> Ladder:
     if BENCHMARKS.load(config.benchmark).scoring != "choice":
         raise ConfigError(
             f"diagnose changes what a question shows, and {config.recipe} asks for speech; look at single "
-            "answers with `omnieval view`, or run it with other settings (variant, select.sample_id) and name "
-            "both runs to `omnieval compare`"
+            "answers with `omnieval view`, or run it with other settings (variant, sample_id) and name both "
+            "runs to `omnieval compare`"
         )
     changes: list[tuple[str, Any]] = [("gate", None), ("stop_when", None), ("preflight", "never")]
     if config.select.limit is None and not config.select.sample_id:
@@ -134,7 +134,8 @@ def _setting_rungs(recipe: RunConfig, shown: Collection[str]) -> list[Rung]:
         ),
         _rung(
             recipe, "image-id", f"use_image_id {str(bool(numbers.get('use_image_id'))).lower()}", (),
-            [("extra_body", {**recipe.extra_body, "mm_processor_kwargs": numbers})], media_fixed or no_numbers,
+            [("extra_body", {**recipe.extra_body, "mm_processor_kwargs": numbers})],
+            media_fixed or no_numbers,
         ),
         _rung(
             recipe, "thinking", f"thinking {'on' if thinks else 'off'}", (),
