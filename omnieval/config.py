@@ -274,8 +274,10 @@ class TransformersConfig(Strict):
 class RunConfig(Strict):
     """One run, fully resolved. `task` holds the benchmark's own settings; the API key is not here.
 
+    question_place: where a question stands, after its media or before them.
+
     preflight: a deployment is asked a few telling questions before a run of many samples (auto), before
-    every run, or never. question_place: where a question stands, after its media or before them. stream: ask for the answer in pieces as it is made. warmup: requests sent, and kept
+    every run, or never. stream: ask for the answer in pieces as it is made. warmup: requests sent, and kept
     apart, before the first that counts. replicas: base URLs of further servers of the same model.
     concurrency: requests in flight; auto finds as many as the server makes use of. request_rate: requests a
     second, at random intervals, up to `concurrency` in flight; null sends them as fast as there is room.

@@ -213,11 +213,14 @@ def test_a_server_that_dies_of_a_rung_stops_the_ladder_there(cache_dir: Path, pl
 
 
 def test_other_uses_are_refused_with_the_next_step(tmp_path: Path, cache_dir: Path) -> None:
-    with pytest.raises(ConfigError, match="asks for speech.*omnieval compare"):
+    with pytest.raises(ConfigError, match=r"asks for speech.*omnieval compare"):
         plan_ladder(api.configure("seed-tts-en", sample=True))
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "a.txt").write_text("dear")
-    with FaultServer(answer_by_prompt) as server, pytest.raises(ConfigError, match="not empty .found a.txt"):
+    with (
+        FaultServer(answer_by_prompt) as server,
+        pytest.raises(ConfigError, match=r"not empty \(found a\.txt"),
+    ):
         diagnose(server, cache_dir, tmp_path / "letters")
 
 
