@@ -274,16 +274,15 @@ class TransformersConfig(Strict):
 class RunConfig(Strict):
     """One run, fully resolved. `task` holds the benchmark's own settings; the API key is not here.
 
-    question_place: where a question stands, after its media or before them.
-
-    preflight: a deployment is asked a few telling questions before a run of many samples (auto), before
-    every run, or never. stream: ask for the answer in pieces as it is made. warmup: requests sent, and kept
-    apart, before the first that counts. replicas: base URLs of further servers of the same model.
-    concurrency: requests in flight; auto finds as many as the server makes use of. request_rate: requests a
-    second, at random intervals, up to `concurrency` in flight; null sends them as fast as there is room.
-    gate: the gate by which the run is to be judged, a bundled one's name or a path. stop_when: `gate` asks
-    videos in random order and ends the run once the gate's lines on accuracy are decided (see
-    `omnieval.stats.sequential`). recordings: folder of `{id}.wav` files for the backend `recorded`.
+    question_place: where a question stands, after its media or before them. preflight: a deployment is asked
+    a few telling questions before a run of many samples (auto), before every run, or never. stream: ask for
+    the answer in pieces as it is made. warmup: requests sent, and kept apart, before the first that counts.
+    replicas: base URLs of further servers of the same model. concurrency: requests in flight; auto finds as
+    many as the server makes use of. request_rate: requests a second, at random intervals, up to `concurrency`
+    in flight; null sends them as fast as there is room. gate: the gate by which the run is to be judged, a
+    bundled one's name or a path. stop_when: `gate` asks videos in random order and ends the run once the
+    gate's lines on accuracy are decided (see `omnieval.stats.sequential`). recordings: folder of `{id}.wav`
+    files for the backend `recorded`.
     """
 
     recipe: str
@@ -391,8 +390,14 @@ class RunConfig(Strict):
         return {key: value for key, value in self.flat().items() if key not in OPERATIONAL}
 
     def recipe_hash(self) -> str:
-        """Hash over `measured`, so that two runs with equal hashes asked the same in the same way."""
-        text = json.dumps(self.measured(), sort_keys=True, ensure_ascii=False)
+        """Hash over `measured`, so that two runs with equal hashes asked the same in the same way.
+
+        Keys that came later are left out where they change nothing, so that older runs keep their hash.
+        """
+        measured = {
+            key: value for key, value in self.measured().items() if (key, value) not in _LATER_KEYS.items()
+        }
+        text = json.dumps(measured, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -428,6 +433,9 @@ OPERATIONAL: frozenset[str] = frozenset(
         "preflight", "recogniser", "similarity", "score", "gate", "stop_when", "telemetry",
     }
 )  # fmt: skip
+
+# Keys that came when there were runs already, with the value that asks as those did.
+_LATER_KEYS: Mapping[str, Any] = {"question_place": "after"}
 
 # Environment variables that may set a key: paths only, never anything that changes a score.
 PATH_VARIABLES: Mapping[str, str] = {

@@ -81,6 +81,7 @@ def _settings(run: Run) -> dict[str, Any]:
         else:
             settings[key] = value
     settings.setdefault("media", "full")
+    settings.setdefault("question_place", "after")
     settings.setdefault("options.order", "original")
     settings.setdefault("options.seed", 0)
     settings.setdefault("decode.constrain", None)

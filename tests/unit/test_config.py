@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +100,13 @@ def test_the_hash_covers_what_is_measured_and_nothing_else() -> None:
         assert resolved(None, (key, value)).recipe_hash() == config.recipe_hash(), key
     for key, value in {"max_frames": 1, "model": "m", "decode.seed": 1, "prompt": "omnievalkit"}.items():
         assert resolved(None, (key, value)).recipe_hash() != config.recipe_hash(), key
+
+
+def test_a_key_that_came_later_leaves_the_hash_of_older_runs_as_it_was() -> None:
+    older = {key: value for key, value in resolved().measured().items() if key != "question_place"}
+    told = hashlib.sha256(json.dumps(older, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
+    assert resolved().recipe_hash() == told
+    assert resolved(None, ("question_place", "before")).recipe_hash() != told
 
 
 def test_differences_name_each_key_with_both_values() -> None:
