@@ -281,7 +281,7 @@ class RunConfig(Strict):
     many as the server makes use of. request_rate: requests a second, at random intervals, up to `concurrency`
     in flight; null sends them as fast as there is room. gate: the gate by which the run is to be judged, a
     bundled one's name or a path. stop_when: `gate` asks videos in random order and ends the run once the
-    gate's lines on accuracy are decided (see `omnieval.stats.sequential`). recordings: folder of `{id}.wav`
+    gate's lines are decided (see `omnieval.stats.sequential`). recordings: folder of `{id}.wav`
     files for the backend `recorded`.
     """
 

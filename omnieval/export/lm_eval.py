@@ -1,9 +1,10 @@
 """A run in the layout of lm-evaluation-harness with `--log_samples`: results and samples of one task.
 
 Layout: https://github.com/EleutherAI/lm-evaluation-harness, lm_eval/evaluator.py and
-lm_eval/loggers/evaluation_tracker.py. A run directory does
-not keep the request as it was sent, so `arguments` holds the question and its options without media and
-without the recipe's wording.
+lm_eval/loggers/evaluation_tracker.py. A run directory does not keep the request as it was sent, so
+`arguments` holds the question and its options without media and without the recipe's wording. What a client
+does not know of the model (its chat template, device, cache) is null, and so is a `system_instruction` that
+the recipe leaves to its packing. Times are seconds since the epoch.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,25 @@ from omnieval.runlog.rows import rows
 from omnieval.types import JsonDict
 
 _JUDGED = ("correct", "wrong", "unparsed", "scored")
+
+
+@dataclass(slots=True)
+class _Written:
+    """What is known of the samples once they are written. hashes: over those of all, in their order."""
+
+    count: int = 0
+    hashes: Any = field(default_factory=hashlib.sha256)
+    first_start: float | None = None
+    last_end: float | None = None
+
+    def add(self, sample: JsonDict) -> None:
+        self.count += 1
+        self.hashes.update((sample["doc_hash"] + sample["prompt_hash"] + sample["target_hash"]).encode())
+
+    def add_times(self, start: float | None, length: float | None) -> None:
+        if start is not None and length is not None:
+            self.first_start = start if self.first_start is None else min(self.first_start, start)
+            self.last_end = max(self.last_end or 0.0, start + length)
 
 
 def write_lm_eval(run: Run, folder: Path) -> tuple[Path, Path]:
@@ -48,15 +69,19 @@ def write_lm_eval(run: Run, folder: Path) -> tuple[Path, Path]:
     except OSError as error:
         raise storage_error(place, error) from error
     results, samples = place / f"results_{stamp}.json", place / f"samples_{task}_{stamp}.jsonl"
-    replace_file(samples, _samples(run))
-    replace_json(results, _results(run, report, task, model, safe, started.timestamp()))
+    written = _Written()
+    replace_file(samples, _samples(run, written))
+    replace_json(results, _results(run, report, task, written) | _model(run, model, safe))
     return results, samples
 
 
-def _samples(run: Run) -> Iterator[bytes]:
+def _samples(run: Run, written: _Written) -> Iterator[bytes]:
     for row in rows(run):
+        written.add_times(row["started_unix_s"], row["e2e_s"])
         if row["outcome"] in _JUDGED:
-            yield json.dumps(_sample(row, run.config["decode"]), ensure_ascii=False).encode() + b"\n"
+            sample = _sample(row, run.config["decode"])
+            written.add(sample)
+            yield json.dumps(sample, ensure_ascii=False).encode() + b"\n"
 
 
 def _sample(row: JsonDict, decode: Any) -> JsonDict:
@@ -83,27 +108,68 @@ def _sample(row: JsonDict, decode: Any) -> JsonDict:
     }
 
 
-def _results(
-    run: Run, report: Report | SpeechReport, task: str, model: str, safe: str, started: float
-) -> JsonDict:
+def _results(run: Run, report: Report | SpeechReport, task: str, written: _Written) -> JsonDict:
     figures, better = _figures(report)
-    judged = sum(score.outcome in _JUDGED for score in run.scores())
-    measured = {key: value for key, value in run.config.items() if key not in OPERATIONAL}
+    config = run.config
+    measured = {key: value for key, value in config.items() if key not in OPERATIONAL}
+    start, end = written.first_start, written.last_end
+    whole = start is not None and not any(event.get("event") == "resumed" for event in run.events())
     return {
-        "results": {task: {"alias": task, "sample_len": judged, **figures}},
+        "results": {task: {"alias": task, "sample_len": written.count, **figures}},
         "group_subtasks": {task: []},
-        "configs": {task: {"task": task, "metadata": {"omnieval": measured, **run.info["headline"]}}},
+        "configs": {
+            task: {
+                "task": task,
+                "output_type": "generate_until",
+                "num_fewshot": 0,
+                "repeats": 1,
+                "generation_kwargs": dict(config["decode"]),
+                "metadata": {"omnieval": measured, **run.info["headline"]},
+            }
+        },
         "versions": {task: run.info["recipe_hash"]},
         "n-shot": {task: 0},
         "higher_is_better": {task: better},
-        "n-samples": {task: {"original": report.rows, "effective": judged}},
-        "config": {"model": run.config["backend"], "model_args": {"model": model}, "limit": None},
-        "date": started,
-        "model_source": run.config["backend"],
+        "n-samples": {task: {"original": report.rows, "effective": written.count}},
+        "date": datetime.fromisoformat(run.info["started"]).timestamp(),
+        "task_hashes": {task: written.hashes.hexdigest()},
+        "start_time": start,
+        "end_time": end,
+        "total_evaluation_time_seconds": str(end - start) if whole and start and end else None,
+        "dataset_fingerprint": run.info["dataset"]["fingerprint"],
+    }
+
+
+def _model(run: Run, model: str, safe: str) -> JsonDict:
+    """Who answered, and with what."""
+    config, versions = run.config, run.info["versions"]
+    system: str | None = config.get("system_prompt")
+    return {
+        "config": {
+            "model": config["backend"],
+            "model_args": {"model": model},
+            "batch_size": config.get("concurrency"),
+            "batch_sizes": [],
+            "device": None,
+            "use_cache": None,
+            "limit": config.get("select", {}).get("limit"),
+            "bootstrap_iters": 0,  # errors are by formula
+            "gen_kwargs": dict(config["decode"]),
+            "random_seed": config.get("backend_seed"),
+            "numpy_seed": None,
+            "torch_seed": None,
+            "fewshot_seed": None,
+        },
+        "git_hash": versions.get("commit"),
+        "omnieval_version": versions["omnieval"],
+        "model_source": config["backend"],
         "model_name": model,
         "model_name_sanitized": safe,
-        "omnieval_version": run.info["versions"]["omnieval"],
-        "dataset_fingerprint": run.info["dataset"]["fingerprint"],
+        "system_instruction": system,
+        "system_instruction_sha": _hash(system) if system else None,
+        "fewshot_as_multiturn": False,
+        "chat_template": None,
+        "chat_template_sha": None,
     }
 
 

@@ -54,11 +54,13 @@ def vllm_bench(run: Run, *, detailed: bool = False) -> JsonDict:
         "tokenizer_id": None,
         "num_prompts": len(responses),
         "request_rate": "inf" if rate is None else rate,
-        "burstiness": None if rate is None else 1.0,
+        "burstiness": 1.0,  # Poisson arrivals, where there is a rate
         "max_concurrency": bound if isinstance(bound, int) else None,  # it may have been found on the way
         "completed": len(answered),
         "failed": len(responses) - len(answered),
         **_throughput(run, responses, answered),
+        "latencies": [r.timing.e2e_s for r in responses],
+        "queue_times": None,
         **_times(answered),
         **_figures(read_report(run)),
     }
@@ -68,7 +70,8 @@ def vllm_bench(run: Run, *, detailed: bool = False) -> JsonDict:
 def _throughput(run: Run, responses: Sequence[Response], answered: Sequence[Response]) -> JsonDict:
     read = _total([_read(r) for r in answered])
     written = _total([_written(r) for r in answered])
-    duration = None if any(e.get("event") == "resumed" for e in run.events()) else _duration(responses)
+    continued = any(event.get("event") == "resumed" for event in run.events())
+    duration = None if continued else _duration(responses)
     both = None if read is None or written is None else read + written
 
     spoken = sum(r.audio.duration_s for r in answered if r.audio is not None) or None
@@ -84,11 +87,33 @@ def _throughput(run: Run, responses: Sequence[Response], answered: Sequence[Resp
         "request_goodput": None,
         "output_throughput": a_second(written),
         "total_token_throughput": a_second(both),
-        "max_output_tokens_per_s": None,
-        "max_concurrent_requests": None,
+        **_busiest_seconds([] if continued else answered),
+        "rtfx": None,
         "total_audio_duration_s": spoken,
         "audio_throughput": a_second(spoken),
     }
+
+
+def _busiest_seconds(answered: Sequence[Response]) -> JsonDict:
+    """vLLM's peaks, over whole seconds from the first start: pieces of text that came in one, and answered
+    requests that were under way in one. Null unless every answer was streamed, or timed."""
+    import numpy as np
+
+    peaks: JsonDict = {"max_output_tokens_per_s": None, "max_concurrent_requests": None}
+    timings = [response.timing for response in answered]
+    if not timings or any(t.started is None or t.e2e_s is None for t in timings):
+        return peaks
+    starts = np.array([t.started for t in timings])
+    starts -= starts.min()
+    first, last = starts.astype(int), (starts + [t.e2e_s for t in timings]).astype(int)
+    _, places = np.unique(np.concatenate([first, last + 1]), return_inverse=True)
+    changes = np.bincount(places, weights=np.repeat([1, -1], len(timings)))
+    peaks["max_concurrent_requests"] = int(changes.cumsum().max())
+    if all(t.ttft_s is not None for t in timings):
+        pieces = [start + np.cumsum([t.ttft_s, *t.itl_s]) for start, t in zip(starts, timings, strict=True)]
+        _, counts = np.unique(np.concatenate(pieces).astype(int), return_counts=True)
+        peaks["max_output_tokens_per_s"] = float(counts.max())
+    return peaks
 
 
 def _read(response: Response) -> int | None:
@@ -154,7 +179,6 @@ def _details(responses: Sequence[Response]) -> dict[str, list[Any]]:
         "output_lens": [_written(r) for r in responses],
         "start_times": [r.timing.started for r in responses],
         "ttfts": [r.timing.ttft_s for r in responses],
-        "latencies": [r.timing.e2e_s for r in responses],
         "itls": [list(r.timing.itl_s) for r in responses],
         "generated_texts": [r.text for r in responses],
         "errors": ["" if r.error is None else r.error.message for r in responses],

@@ -224,14 +224,20 @@ def test_a_partial_answer_that_failed_is_no_unhealthy_reply() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("right", "sick"), [(927, 5), (1100, 12)], ids=["inaccurate", "unhealthy"])
-def test_a_gate_that_is_just_missed_passes_no_more_often_than_its_error(right: int, sick: int) -> None:
-    """1 197 questions of 684 videos, of which the line wants 928 right and no more than 11 unhealthy."""
-    rng, runs, passed = np.random.default_rng(right + sick), 120, 0
+@pytest.mark.parametrize(
+    ("right", "sick", "error"),
+    [(927, 5, 0.025), (1100, 12, 0.025), (928, 11, 0.05)],
+    ids=["inaccurate", "unhealthy", "met"],
+)
+def test_a_gate_beside_its_lines_errs_no_more_often_than_it_says(right: int, sick: int, error: float) -> None:
+    """1 197 questions of 684 videos, of which the gate wants 928 right and no more than 11 unhealthy. Passing
+    wrongly takes one line's error, since all must pass; failing wrongly may come of either."""
+    rng, runs, errors = np.random.default_rng(right + sick), 120, 0
     lines = (
         EarlyLine("accuracy >= 0.775", "accuracy", ">=", 0.775),
         EarlyLine("unhealthy <= 0.01", "unhealthy", "<=", 0.01),
     )
+    met = right >= 928 and sick <= 11
     asked = [sample(f"q{i}", f"v{i % 684}") for i in range(1197)]
     for seed in range(runs):
         correct = set(rng.permutation(1197)[:right].tolist())
@@ -244,5 +250,5 @@ def test_a_gate_that_is_just_missed_passes_no_more_often_than_its_error(right: i
             if found.decided():
                 break
         verdicts = list(found.verdicts().values())
-        passed += verdicts == ["pass", "pass"]
-    assert passed <= binom.ppf(0.999, runs, 0.025)
+        errors += "fail" in verdicts if met else verdicts == ["pass", "pass"]
+    assert errors <= binom.ppf(0.999, runs, error)

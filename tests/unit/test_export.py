@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -169,6 +170,21 @@ def test_a_continued_run_has_no_throughput(run: Run) -> None:
     assert result["completed"] == 4
 
 
+def test_the_busiest_seconds_are_those_of_vllm(tmp_path: Path) -> None:
+    run = choice_run(tmp_path / "r", ["correct"] * 3)
+    for name, started, e2e, gaps in (
+        ("s0", 100.5, 2.0, (0.1, 0.1)),
+        ("s1", 101.0, 0.5, ()),
+        ("s2", 105.0, 0.5, ()),
+    ):
+        add(run, Response(name, text="A", timing=Timing(started, ttft_s=0.4, itl_s=gaps, e2e_s=e2e)))
+    result = vllm_bench(run)  # from 100.5 on: s0 in seconds 0 to 2, s1 in 0 to 1, s2 in 4 to 5
+    assert (result["max_concurrent_requests"], result["max_output_tokens_per_s"]) == (2, 4)
+    add(run, Response("s1", text="A", timing=Timing(2e9, e2e_s=0.5)))  # the clock jumped; not streamed
+    result = vllm_bench(run)
+    assert (result["max_concurrent_requests"], result["max_output_tokens_per_s"]) == (1, None)
+
+
 def test_token_totals_are_of_all_answers_or_none(run: Run) -> None:
     last = run.last_responses()
     answered = [response for response in last.values() if response.answered]
@@ -193,6 +209,36 @@ def test_lm_eval_samples_average_to_the_result(run: Run, tmp_path: Path) -> None
     assert (lines[0]["doc_id"], lines[0]["target"], lines[0]["resps"], lines[0]["filtered_resps"]) == (
         0, "A", [["A"]], ["A"],
     )  # fmt: skip
+
+
+def test_lm_eval_names_task_hashes_times_and_settings_as_the_harness_does(tmp_path: Path) -> None:
+    timing = Timing(started=10.0, e2e_s=0.5)
+    prompt = {"system_prompt": "Be short.", "concurrency": 3, "select": {"limit": 9}}
+    run = choice_run(tmp_path / "r", OUTCOMES, timing=timing, **prompt)
+    results, samples = write_lm_eval(run, tmp_path / "out")
+    told = json.loads(results.read_text())
+    hashed = hashlib.sha256()
+    for line in map(json.loads, samples.read_text().splitlines()):
+        assert line["target_hash"] == hashlib.sha256(line["target"].encode()).hexdigest()
+        hashed.update((line["doc_hash"] + line["prompt_hash"] + line["target_hash"]).encode())
+    assert told["task_hashes"] == {"daily-omni": hashed.hexdigest()}
+    assert (told["start_time"], told["end_time"], told["total_evaluation_time_seconds"]) == (10, 10.5, "0.5")
+    assert told["system_instruction_sha"] == hashlib.sha256(b"Be short.").hexdigest()
+    assert (told["config"]["batch_size"], told["config"]["limit"]) == (3, 9)
+    unknown = ("chat_template", "chat_template_sha", "git_hash")
+    assert [told[name] for name in unknown] == [None] * len(unknown)
+    with RunWriter(run.directory) as writer:
+        writer.add_event("resumed", changed=[], server=None)
+    results, _ = write_lm_eval(run, tmp_path / "out")
+    assert json.loads(results.read_text())["total_evaluation_time_seconds"] is None
+
+
+def test_other_questions_have_another_task_hash(tmp_path: Path) -> None:
+    hashes = set()
+    for name, question in (("a", "?"), ("b", "?"), ("c", "!")):
+        results, _ = write_lm_eval(choice_run(tmp_path / name, ["correct"], question=question), tmp_path)
+        hashes.add(json.loads(results.read_text())["task_hashes"]["daily-omni"])
+    assert len(hashes) == 2
 
 
 def test_the_model_name_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
