@@ -91,4 +91,18 @@ class TellsLife(Protocol):
         """Whether the server really answers now; a sign of health alone is no proof. Takes a minute."""
 
 
+@runtime_checkable
+class GivesUp(Protocol):
+    """A backend that starts its model itself, a bounded number of times."""
+
+    @property
+    def given_up(self) -> Failure | None:
+        """Why it will answer nothing more; None as long as it may."""
+
+
+def given_up(backend: Backend) -> Failure | None:
+    """Why a backend will answer nothing more; None for one that may, or that cannot tell."""
+    return backend.given_up if isinstance(backend, GivesUp) else None
+
+
 BackendFactory = Callable[[RunConfig, BackendContext], Backend]

@@ -33,7 +33,7 @@ _FLAGS = (
 
 
 class LlamaCppProgram:
-    """One program on one device. Follows `omnieval.types.Backend`, `TellsLife` and `TellsNeeds`.
+    """One program on one device. Follows `omnieval.types.Backend`, `TellsLife`, `TellsNeeds` and `GivesUp`.
 
     device: as `engine.devices` names it; None for what the environment shows. logs: folder. Raises
     ConfigError for decoding that the programs cannot do.
@@ -93,6 +93,11 @@ class LlamaCppProgram:
     async def alive(self) -> bool:
         """See `TellsLife`: it is running, or can be started anew."""
         return await self._engine.alive()
+
+    @property
+    def given_up(self) -> Failure | None:
+        """See `GivesUp`."""
+        return self._engine.given_up
 
     async def close(self) -> None:
         await self._engine.close()

@@ -56,7 +56,7 @@ class _Line:
 
 
 class LlamaCppSpeech:
-    """The program on one device. Follows `omnieval.types.Backend` and `TellsNeeds`.
+    """The program on one device. Follows `omnieval.types.Backend`, `TellsNeeds` and `GivesUp`.
 
     Each start says all that waits, so as many as there are requests in flight. No time of a single utterance
     is known, so none is reported. device: as `engine.devices` names it. logs:
@@ -83,6 +83,7 @@ class LlamaCppSpeech:
         self._wanted = asyncio.Event()
         self._deaths: Counter[str] = Counter()
         self._in_vain = 0  # starts in a row without a sound
+        self._given_up: Failure | None = None
         self._work: asyncio.Task[None] | None = None
 
     def needs(self) -> Sequence[Need]:
@@ -113,6 +114,11 @@ class LlamaCppSpeech:
         except FailedTry as failed:
             return Response(request.sample_id, error=failed.failure, timing=Timing(started=started))
         return Response(request.sample_id, audio=audio, timing=Timing(started=started))
+
+    @property
+    def given_up(self) -> Failure | None:
+        """See `GivesUp`."""
+        return self._given_up
 
     async def close(self) -> None:
         if self._work is not None:
@@ -193,8 +199,9 @@ class LlamaCppSpeech:
     async def _speak(self, batch: list[_Line], folder: Path) -> None:
         """One start of the program. Lines that it did not come to wait for the next."""
         if self._in_vain > self._config.engine.restarts:
+            self._given_up = self._no_more()
             for line in batch:
-                _refuse(line, self._given_up())
+                _refuse(line, self._given_up)
             return
         self._in_vain += 1
         targets = [folder / f"{number}.wav" for number in range(len(batch))]
@@ -273,7 +280,7 @@ class LlamaCppSpeech:
         message = f"{self._program.name} ended without a sound for it{self._reason()}"
         return Failure("no_audio", message, hint=f"see {self._log.path}")
 
-    def _given_up(self) -> Failure:
+    def _no_more(self) -> Failure:
         message = (
             f"{self._program.name} was started {self._in_vain} times in a row without a sound, so no more"
         )

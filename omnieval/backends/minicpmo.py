@@ -64,7 +64,7 @@ def create(config: RunConfig, context: BackendContext) -> Backend:
 
 
 class MiniCPMO:
-    """One model on one device. Follows `omnieval.types.Backend`, `TellsLife` and `TellsNeeds`.
+    """One model on one device. Follows `omnieval.types.Backend`, `TellsLife`, `TellsNeeds` and `GivesUp`.
 
     model: its folder, or its name on the hub. device: as `engine.devices` names it; None for the first that
     torch sees. logs: folder.
@@ -138,6 +138,11 @@ class MiniCPMO:
     async def alive(self) -> bool:
         """See `TellsLife`: it is running, or can be started anew."""
         return await self._engine.alive()
+
+    @property
+    def given_up(self) -> Failure | None:
+        """See `GivesUp`."""
+        return self._engine.given_up
 
     async def close(self) -> None:
         await self._engine.close()

@@ -19,6 +19,7 @@ from omnieval.backends.base import (
     TellsLife,
     TellsNamedMedia,
     TellsNeeds,
+    given_up,
     may_be_gone,
 )
 from omnieval.backends.retry import FIRST_PAUSE_S, pauses
@@ -45,7 +46,7 @@ class _Replica:
 
 
 class Replicas:
-    """Follows `omnieval.types.Backend`, `TellsLife`, `TellsNamedMedia` and `TellsNeeds`.
+    """Follows `omnieval.types.Backend`, `TellsLife`, `GivesUp`, `TellsNamedMedia` and `TellsNeeds`.
 
     servers: (base URL, or device, and the backend of that server), at least one.
     """
@@ -136,6 +137,12 @@ class Replicas:
                 replica.there = True
         return any(there)
 
+    @property
+    def given_up(self) -> Failure | None:
+        """See `GivesUp`: of the last one, where all have."""
+        reasons = [given_up(replica.backend) for replica in self._replicas]
+        return reasons[-1] if all(reasons) else None
+
     def media_by_name(self) -> dict[str, int]:
         """See `TellsNamedMedia`: the sums over all servers."""
         counts: Counter[str] = Counter()
@@ -178,6 +185,8 @@ class Replicas:
 async def _until_back(replica: _Replica, pause_s: float) -> None:
     await asyncio.sleep(pause_s)
     for pause_s in pauses():
+        if given_up(replica.backend) is not None:
+            return
         if await _is_alive(replica):
             break
         await asyncio.sleep(pause_s)

@@ -1,7 +1,8 @@
 """vLLM-Omni's engine without a server: its class `Omni` in a process that the run starts, one a device.
 
-The engine gives its answer whole, so that there are no times to the first text or sound. It is given as many
-requests at a time as the run has in flight for it, and works on them together.
+The engine gives its answer whole: the time to the first text is its own, where it tells, and there is none to
+the first sound. It is given as many requests at a time as the run has in flight for it, and works on them
+together.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def create(config: RunConfig, context: BackendContext) -> Backend:
 
 
 class VllmOmniOffline:
-    """One engine. Follows `omnieval.types.Backend`, `TellsNeeds` and `TellsLife`.
+    """One engine. Follows `omnieval.types.Backend`, `TellsNeeds`, `TellsLife` and `GivesUp`.
 
     device: as in `engine.devices`; None for what the environment shows. logs: folder for what the engine
     says.
@@ -112,13 +113,13 @@ class VllmOmniOffline:
         )
 
     async def alive(self) -> bool:
-        """See `TellsLife`: starts the engine where it is gone. One that is not started again is not worth
-        waiting for, unless there are others."""
-        try:
-            await self._engine.up()
-        except FailedTry:
-            return self._engine.given_up is not None and len(self._config.engine.devices) < 2
-        return True
+        """See `TellsLife`: it is running, or can be started anew."""
+        return await self._engine.alive()
+
+    @property
+    def given_up(self) -> Failure | None:
+        """See `GivesUp`."""
+        return self._engine.given_up
 
     async def generate(self, request: Request) -> Response:
         started_wall, started = time.time(), time.monotonic()
@@ -188,6 +189,8 @@ class VllmOmniOffline:
             spoken.note(f"{answer['clipped']} samples of the sound were beyond full scale and clipped to it")
         length_s = spoken.duration_s
         prompt, completion = answer.get("prompt_tokens"), answer.get("completion_tokens")
+        stages = answer.get("stage_metrics")
+        metrics = stages if isinstance(stages, dict) else {}
         return Response(
             sample_id=request.sample_id,
             text=well_formed(str(answer.get("text") or "")),
@@ -198,13 +201,22 @@ class VllmOmniOffline:
             ),
             timing=Timing(
                 started=started_wall,
+                ttft_s=_thinker_s(metrics, "vllm_ttft_ms"),
+                tpot_s=_thinker_s(metrics, "vllm_tpot_ms"),
                 e2e_s=rounded(took_s),
                 rtf=rounded(took_s / length_s) if length_s else None,
             ),
             model=self._config.model,
             audio=spoken.finish(in_pieces=False),
             notes=spoken.notes,
+            server_metrics=metrics,
         )
+
+
+def _thinker_s(metrics: JsonDict, name: str) -> float | None:
+    """A time of the first stage, which makes the text, as the engine itself measured it."""
+    found = metrics.get("0", {}).get(name)
+    return rounded(found / 1000) if isinstance(found, int | float) and found > 0 else None
 
 
 def _refuse_unheeded(config: RunConfig) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from omnieval.media.encode import encode_wav
@@ -14,21 +15,25 @@ _RATE_HZ = 24_000
 
 
 def answers_of(outputs: Iterable[Any], prompts: int) -> list[JsonDict]:
-    """One answer a prompt: `ok` with `text`, `finish_reason`, token counts and `wav` (base64), or an `error`.
+    """One answer a prompt: `ok` with `text`, `finish_reason`, token counts and `wav` (base64), or an `error`;
+    and `stage_metrics` by the number of the stage, as its server sends them, where the engine tells.
 
     outputs: of one call with so many prompts; each output is that of one stage for one prompt.
     """
     answers: list[JsonDict] = [{} for _ in range(prompts)]
+    metrics: list[JsonDict] = [{} for _ in range(prompts)]
     for output in outputs:
         number = _number(output, prompts)
         if number is None:
             continue
         try:
             answers[number] |= _of_stage(output)
+            metrics[number] |= _stage_metrics(output)
         except Exception as error:  # noqa: BLE001 - whatever an engine of another version gives back
             problem = f"its output cannot be read: {type(error).__name__}: {error}"
             answers[number] |= {"error": problem, "kind": "protocol"}
-    return [_judged(answer) for answer in answers]
+    told = [{"stage_metrics": stages} if stages else {} for stages in metrics]
+    return [_judged(answer) | stages for answer, stages in zip(answers, told, strict=True)]
 
 
 def _judged(answer: JsonDict) -> JsonDict:
@@ -80,6 +85,23 @@ def _of_stage(output: Any) -> JsonDict:
 
 def _count(tokens: Any) -> int | None:
     return None if tokens is None else len(tokens)
+
+
+def _stage_metrics(output: Any) -> JsonDict:
+    """The numbers of all stages so far; each output of a prompt brings those of the earlier stages again."""
+    metrics = getattr(output, "metrics", None)
+    stages = metrics.get("stage_metrics") if isinstance(metrics, Mapping) else None
+    if not isinstance(stages, Mapping):
+        return {}
+    return {
+        str(stage): {name: value for name, value in found.items() if _is_number(value)}
+        for stage, found in stages.items()
+        if isinstance(found, Mapping)
+    }
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _sound(found: Any) -> JsonDict:

@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections.abc import Callable
 
-from omnieval.backends.base import TellsLife, may_be_gone
+from omnieval.backends.base import TellsLife, given_up, may_be_gone
 from omnieval.backends.retry import pauses
 from omnieval.types import Backend, Failure
 
@@ -51,6 +51,8 @@ class Outage:
         began, pause = time.monotonic(), pauses()
         self._told("gone", 0.0)
         while (gone_s := time.monotonic() - began) < self._wait_s and not self._stop.is_set():
+            if given_up(self._backend) is not None:
+                break
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(next(pause), self._wait_s - gone_s)):
                     await self._stop.wait()

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from time import monotonic
 from typing import Literal
 
+from omnieval.backends.base import given_up
 from omnieval.backends.retry import wait_seconds
 from omnieval.config import RetryConfig
 from omnieval.engine.arrivals import Arrivals
@@ -192,13 +193,17 @@ class Runner:
             self._writer.add_response(response)
             if response.error is None:
                 return response
+            for_good = given_up(self._backend)
+            if for_good is not None:
+                self._refuse(for_good)
+                return response
             wait_s = wait_seconds(self._retry, attempt, response.error)
             if wait_s is None or self._progress.retries >= self._retry.in_all:
                 return response
             if await self._outage.waited(response.error):
                 wait_s = 0.0
             elif self._outage.given_up:
-                self._refuse(response.error)
+                self._refuse(given_up(self._backend) or response.error)
                 return response
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):

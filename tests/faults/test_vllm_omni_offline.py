@@ -24,6 +24,7 @@ from omnieval import api
 from omnieval.backends.base import BackendContext
 from omnieval.backends.vllm_omni_offline import create
 from omnieval.errors import BackendError, ConfigError
+from omnieval.report.stages import stage_seconds
 from omnieval.samples import sample_dir
 from omnieval.types import Generation, Message, Request, Response, TextPart
 from tests.command import command, environment, lines, omnieval, report
@@ -126,7 +127,9 @@ def test_sound_comes_as_a_wav_of_24_khz(cache_dir: Path, tmp_path: Path) -> None
         assert response.audio is not None
         assert (response.audio.rate_hz, response.audio.channels, response.audio.frames) == (24_000, 1, 12_000)
         assert response.timing.rtf == pytest.approx((response.timing.e2e_s or 0) / 0.5, rel=0.01)
-        assert response.timing.ttft_s is None and response.timing.ttfp_s is None, "nothing comes in pieces"
+        assert response.timing.ttfp_s is None, "nothing comes in pieces"
+        assert (response.timing.ttft_s, response.timing.tpot_s) == (0.0125, 0.009), "by the engine's clock"
+        assert stage_seconds(response.server_metrics) == {"thinker": 0.04, "talker": 0.16}
     assert plain.notes == ()
     assert "1 samples of the sound were beyond full scale" in loud.notes[0]
     assert mute.answered and mute.audio is None, "the scorer counts it as no_audio"
@@ -247,6 +250,7 @@ def test_a_voice_is_copied_and_the_sound_kept(cache_dir: Path, tmp_path: Path) -
     told = prompt["additional_information"]
     assert told["task_type"] == ["Base"] and told["language"] == ["English"]
     assert Path(told["ref_audio"][0]).is_file() and told["ref_text"][0]
+    assert "the bottleneck is the talker: 80 % of the stages' time" in (run / "report.md").read_text()
     for response in lines(run / "responses.jsonl"):
         with wave.open(str(run / "audio" / response["audio"]["file"].rpartition("/")[2])) as sound:
             assert (sound.getframerate(), sound.getnframes()) == (24_000, 12_000)

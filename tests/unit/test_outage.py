@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from omnieval.backends import retry
+from omnieval.backends.replicas import Replicas
 from omnieval.config import RetryConfig
 from omnieval.engine.prepare import Preparer
 from omnieval.engine.progress import Progress
@@ -150,3 +151,33 @@ def test_tries_again_have_a_budget_for_the_whole_run(tmp_path: Path) -> None:
     end, _ = run(tmp_path / "run", backend, attempts=100, in_all=10, count=3)
     assert end.reason == "finished"
     assert 10 <= backend.calls - 3 <= 10 + 4
+
+
+class Engine(Mortal):
+    """Starts its model itself: the first look at it while it is gone is the last start."""
+
+    @property
+    def given_up(self) -> Failure | None:
+        ended = Failure("connection", "ended 4 times in a row, so it is not started again")
+        return ended if self.asked_if_alive else None
+
+
+@pytest.mark.parametrize("kind", ["connection", "server"])
+def test_an_engine_that_is_started_no_more_is_not_waited_for(tmp_path: Path, kind: str) -> None:
+    backend = Engine(dies_after=5, back_after=float("inf"), kind=kind)
+    end, stored = run(tmp_path / "run", backend)
+    assert end.reason == "refused"
+    assert end.failure == backend.given_up
+    assert backend.asked_if_alive == 1
+    assert backend.calls <= 5 + 4
+    assert sum(response.answered for response in stored.last_responses().values()) == 5
+
+
+def test_as_long_as_one_engine_may_answer_the_run_goes_on(tmp_path: Path) -> None:
+    engines = [Engine(dies_after=3, back_after=float("inf")), Engine(dies_after=1000, back_after=0)]
+    end, stored = run(tmp_path / "one", Replicas([("npu:0", engines[0]), ("npu:1", engines[1])]))
+    assert end.reason == "finished"
+    assert all(response.answered for response in stored.last_responses().values())
+    engines = [Engine(dies_after=3, back_after=float("inf")) for _ in range(2)]
+    end, _ = run(tmp_path / "none", Replicas([("npu:0", engines[0]), ("npu:1", engines[1])]))
+    assert end.failure == engines[1].given_up

@@ -22,6 +22,12 @@ from typing import Any
 import numpy as np
 from vllm.sampling_params import SamplingParams
 
+_STAGES = (
+    {"num_tokens_in": 9, "num_tokens_out": 2, "stage_gen_time_ms": 40.0, "vllm_ttft_ms": 12.5, "vllm_tpot_ms": 9.0,
+     "vllm_itls_ms": [9.0]},
+    {"num_tokens_in": 2, "num_tokens_out": 25, "stage_gen_time_ms": 160.0},
+)  # fmt: skip
+
 
 @dataclass
 class Completion:
@@ -43,6 +49,7 @@ class OmniRequestOutput:
     stage_id: int
     final_output_type: str
     request_output: RequestOutput
+    metrics: dict[str, Any] = field(default_factory=dict)
 
     @property
     def request_id(self) -> str:
@@ -126,6 +133,10 @@ class Omni:
         outputs = [OmniRequestOutput(0, "text", RequestOutput(name, [0] * len(text.split()), [whole]))]
         if "audio" in prompt["modalities"]:
             outputs.append(OmniRequestOutput(1, "audio", RequestOutput(name, [], [_sound(fault)])))
+        stages: dict[str, Any] = {}
+        for output in outputs:
+            stages[str(output.stage_id)] = dict(_STAGES[output.stage_id])
+            output.metrics = {"stage_metrics": dict(stages)}  # of the stages so far
         if fault == "garbage":
             outputs[0].request_output = RequestOutput(name, [], [object()])  # type: ignore[list-item]
         return [] if fault == "nothing" else outputs
