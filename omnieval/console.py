@@ -24,16 +24,21 @@ def print_line(console: Console, line: str, style: str | None = None) -> None:
 
 def heard_display(console: Console) -> Callable[[int, int], None]:
     """Says every ten seconds how many sounds were heard."""
+    return counting("heard", lambda line: print_line(console, line, style="dim"))
+
+
+def counting(what: str, say: Callable[[str], None]) -> Callable[[int, int], None]:
+    """Says every ten seconds how many of all are done."""
     from time import monotonic
 
     from omnieval.progress_display import PLAIN_INTERVAL_S
 
     shown = monotonic()
 
-    def heard(done: int, total: int) -> None:
+    def told(done: int, total: int) -> None:
         nonlocal shown
         if monotonic() - shown >= PLAIN_INTERVAL_S:
             shown = monotonic()
-            print_line(console, f"heard {done}/{total}", style="dim")
+            say(f"{what} {done}/{total}")
 
-    return heard
+    return told

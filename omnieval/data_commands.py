@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from omnieval.datasets import Converted, Pulled, Unpacked
 
 data_app = typer.Typer(help="Get data sets, convert them, check them.", no_args_is_help=True)
 
 _SEED_TTS = ("seed-tts-en", "seed-tts-zh", "seed-tts-hard")
-_INTERVAL_S = 10.0
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, with every name in it.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit code 3 when anything is not as it should be.")]
@@ -123,10 +120,11 @@ def check(
     """Count the rows, open, probe and hash every media file; exit code 3 when anything is missing."""
     from omnieval import datasets
     from omnieval.config import parse_assignment
+    from omnieval.console import counting
     from omnieval.data_display import show_checked
 
     overrides = [parse_assignment(text) for text in set_ or []]
-    told = _counting("files read")
+    told = counting("files read:", _say)
     done = [
         datasets.check_data(name, data, part=part, workers=workers, told=told, overrides=overrides)
         for name in (_SEED_TTS if recipe == "seed-tts" else (recipe,))
@@ -159,21 +157,6 @@ def _jsonable(result: Any, **more: Any) -> dict[str, Any]:
 
 def _print_json(content: Any) -> None:
     typer.echo(json.dumps(content, ensure_ascii=False, indent=1))
-
-
-def _counting(what: str) -> Callable[[int, int], None]:
-    """Says every ten seconds how far it is."""
-    from time import monotonic
-
-    shown = monotonic()
-
-    def told(done: int, total: int) -> None:
-        nonlocal shown
-        if monotonic() - shown >= _INTERVAL_S:
-            shown = monotonic()
-            _say(f"{what}: {done}/{total}")
-
-    return told
 
 
 def _say(line: str) -> None:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, Field
-from pydantic_core import from_json
+from pydantic import Field
 
 from omnieval.config import RunConfig, differences
 from omnieval.errors import ConfigError, ScoringError
@@ -24,6 +23,7 @@ from omnieval.report.stored import read_report
 from omnieval.runlog import Run
 from omnieval.runlog.files import replace_json, storage_error
 from omnieval.runlog.store import exists
+from omnieval.runlog.versioned import Versioned, read_versioned
 from omnieval.stats.noise import LEAST_RUNS
 
 FORMAT = 1
@@ -34,10 +34,9 @@ LEAST_REPEATS = LEAST_RUNS
 LOAD = ("concurrency", "request_rate")
 
 
-class BenchInfo(BaseModel):
+class BenchInfo(Versioned):
     """bench.json. config: flat, as a recipe would write it."""
 
-    format: int
     repeats: int = Field(ge=LEAST_REPEATS)
     config: dict[str, Any]
 
@@ -61,18 +60,8 @@ class Bench:
     @classmethod
     def load(cls, directory: Path | str) -> Bench:
         """Raises ScoringError when the directory holds no bench."""
-        path = Path(directory) / BENCH
-        try:
-            info = BenchInfo.model_validate(from_json(path.read_bytes()))
-        except (FileNotFoundError, NotADirectoryError):
-            raise ScoringError(
-                f"{directory}: not the directory of a bench (no {BENCH} in it); name one that "
-                "`omnieval bench` wrote"
-            ) from None
-        except (OSError, ValueError) as error:
-            raise ScoringError(f"{path}: cannot be read: {error}; restore the file") from error
-        if info.format != FORMAT:
-            raise ScoringError(f"{path}: written in a format that this version does not read")
+        absent = f"a bench (no {BENCH} in it); name one that `omnieval bench` wrote"
+        info = read_versioned(BenchInfo, Path(directory) / BENCH, FORMAT, absent=absent)
         return cls(Path(directory), info)
 
     @property

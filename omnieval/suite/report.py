@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
@@ -164,29 +164,19 @@ def _percent(fraction: float | None) -> float | None:
 def _spoken(report: SpeechReport) -> tuple[Figure, ...]:
     figures = []
     if report.wer is not None:
-        known = next((row for row in report.references if row.wer is not None), None)
-        figures.append(
-            Figure(
-                "WER",
-                report.wer.official_percent,
-                report.wer.low,
-                report.wer.high,
-                None if known is None else known.wer,
-                None if known is None else known.name,
-                known is not None and known.caveat is None and known.wer_caveat is None,
-            )
-        )
+        wer = report.wer
+        figures.append(_beside(Figure("WER", wer.official_percent, wer.low, wer.high), report, "wer"))
     if report.similarity is not None:
-        known = next((row for row in report.references if row.similarity is not None), None)
-        figures.append(
-            Figure(
-                "SIM",
-                report.similarity.mean,
-                report.similarity.low,
-                report.similarity.high,
-                None if known is None else known.similarity,
-                None if known is None else known.name,
-                known is not None and known.caveat is None and known.similarity_caveat is None,
-            )
-        )
+        sim = report.similarity
+        figures.append(_beside(Figure("SIM", sim.mean, sim.low, sim.high), report, "similarity"))
     return tuple(figures)
+
+
+def _beside(figure: Figure, report: SpeechReport, field: Literal["wer", "similarity"]) -> Figure:
+    """The figure with the first known result that has one."""
+    for row in report.references:
+        known: float | None = getattr(row, field)
+        if known is not None:
+            alike = row.caveat is None and getattr(row, f"{field}_caveat") is None
+            return replace(figure, reference=known, reference_name=row.name, comparable=alike)
+    return figure

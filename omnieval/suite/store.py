@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic_core import from_json
 
 from omnieval.config import RunConfig, differences
-from omnieval.errors import ConfigError, ScoringError
+from omnieval.errors import ConfigError
 from omnieval.runlog import Run
 from omnieval.runlog.files import replace_json, storage_error
 from omnieval.runlog.store import exists
+from omnieval.runlog.versioned import Versioned, read_versioned
 from omnieval.suite.plan import SuitePlan
 
 FORMAT = 1
@@ -35,10 +35,9 @@ class StoredMember(BaseModel):
     config: dict[str, Any]
 
 
-class SuiteInfo(BaseModel):
+class SuiteInfo(Versioned):
     """suite.json."""
 
-    format: int
     name: str
     gate: str | None
     started: str
@@ -55,15 +54,8 @@ class Suite:
     @classmethod
     def load(cls, directory: Path | str) -> Suite:
         """Raises ScoringError when the directory holds no suite."""
-        path = Path(directory) / SUITE
-        try:
-            info = SuiteInfo.model_validate(from_json(path.read_bytes()))
-        except (FileNotFoundError, NotADirectoryError):
-            raise ScoringError(f"{directory}: not the directory of a suite (no {SUITE} in it)") from None
-        except (OSError, ValueError) as error:
-            raise ScoringError(f"{path}: cannot be read: {error}; restore the file") from error
-        if info.format != FORMAT:
-            raise ScoringError(f"{path}: written in a format that this version does not read")
+        absent = f"a suite (no {SUITE} in it)"
+        info = read_versioned(SuiteInfo, Path(directory) / SUITE, FORMAT, absent=absent)
         return cls(Path(directory), info)
 
     @property

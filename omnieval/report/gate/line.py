@@ -1,7 +1,9 @@
 """One line of a gate: `FIGURE OPERATOR NUMBER [UNIT] [by value]`, or `config.KEY == VALUE`.
 
 Figures are `accuracy`, `sim[wavlm-sv]`, `drop_vs(RUN)`, `rtf.median` and the like (see `FIGURES`); operators
->=, >, <=, < and, for counts that are exact, ==. Nothing of a line is ever executed.
+>=, >, <=, < and, for counts that are exact, ==. A number without a unit is in the figure's own: a fraction
+for shares, percent for `wer`, points of accuracy for `drop_vs`, seconds for times. Nothing of a line is ever
+executed.
 """
 
 from __future__ import annotations
