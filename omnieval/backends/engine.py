@@ -23,6 +23,8 @@ from omnieval.types import Failure, JsonDict
 
 # A sample that ended the engine so often is not tried again.
 _DEATHS_OF_ONE = 2
+# Characters of what it says of itself that go into a message.
+_LONGEST_ERROR = 2000
 
 
 @dataclass(frozen=True)
@@ -190,9 +192,7 @@ class Engine:
             self._starting_now = None
         if ready["type"] == "fatal":
             await process.end()
-            raise FailedTry(
-                self._failure(f"{launch.name} cannot start: {ready.get('error')}", ready.get("hint"))
-            )
+            raise FailedTry(self._failure(f"{launch.name} cannot start: {_told(ready)}", _hint(ready)))
         running = _Running(process, ready)
         running.reader = asyncio.create_task(self._read(running))
         return running
@@ -215,9 +215,10 @@ class Engine:
             while True:
                 message = await running.process.receive()
                 if message["type"] == "began":
-                    running.begun = frozenset(map(str, message.get("ids", ())))
+                    ids = message.get("ids")
+                    running.begun = frozenset(map(str, ids)) if isinstance(ids, list) else None
                 elif message["type"] == "fatal":
-                    raise EngineDiedError(str(message.get("error")))
+                    raise EngineDiedError(_told(message))
                 elif message["type"] == "result":
                     running.ends = running.ends or bool(message.get("last"))
                     waiting = running.answers.get(str(message.get("id")))
@@ -243,6 +244,7 @@ class Engine:
         if running.reader is not None:
             running.reader.cancel()
             await asyncio.gather(running.reader, return_exceptions=True)
+            await running.process.drop_output()
         for waiting in running.answers.values():
             if not waiting.done():
                 waiting.set_exception(EngineDiedError("it was ended, since another request hung"))
@@ -274,3 +276,12 @@ class Engine:
     def _reason(self) -> str:
         reason = self._launch.log.reason()
         return f" (its log: {reason[-300:]})" if reason else ""
+
+
+def _told(message: JsonDict) -> str:
+    return str(message.get("error"))[:_LONGEST_ERROR]
+
+
+def _hint(message: JsonDict) -> str | None:
+    hint = message.get("hint")
+    return hint[:_LONGEST_ERROR] if isinstance(hint, str) else None

@@ -12,6 +12,7 @@ from pathlib import Path
 
 _MOST_BYTES = 32 * 2**20
 _REMEMBERED_LINES = 60
+_KEPT_OF_LINE = 2**20
 _LONGEST_LINE = 2000
 _KEPT_FOLDERS = 20
 # Words of the lines that tell why an engine ended.
@@ -47,7 +48,8 @@ class EngineLog:
         self._write(f"--- {time.strftime('%Y-%m-%d %H:%M:%S')} {title}\n".encode())
 
     def add(self, line: bytes) -> None:
-        """One line, with its end."""
+        """One line, with its end; no more than the beginning of one that is very long."""
+        line = line[:_KEPT_OF_LINE]
         text = _COLOUR.sub("", line.decode("utf-8", "replace")).strip()
         if text:
             self._lines.append(text[:_LONGEST_LINE])

@@ -15,10 +15,11 @@ import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping, Sequence
 
+from omnieval.backends.engine_lines import Lines
 from omnieval.backends.engine_log import EngineLog
 from omnieval.types import JsonDict
 
-_LONGEST_LINE = 512 * 2**20
+_LONGEST_OF_LOG = 2**20
 # Its standard input ends with the process that holds the other end, however that one ends.
 _GUARD = 'while read -r line; do :; done; kill -s KILL -- "-$1"'
 # What a process has printed can be read at once; its children may hold its output open for long.
@@ -37,6 +38,8 @@ class EngineProcess:
         self._process = process
         self._guard = guard
         self._log = log
+        assert process.stdout is not None
+        self._output = Lines(process.stdout)
         self._errors = asyncio.create_task(self._keep_errors())
 
     @classmethod
@@ -95,21 +98,29 @@ class EngineProcess:
                 async with asyncio.timeout(grace_s):
                     await _exit_of(self._process)
         await _end(self._process, self._guard)
+        await self.drop_output()
+        await asyncio.wait({self._errors}, timeout=_LAST_WORDS_S)
         self._errors.cancel()
         await asyncio.gather(self._errors, return_exceptions=True)
 
+    async def drop_output(self) -> None:
+        """Of a process that was ended: what nobody reads any more."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_WORDS_S):
+                await self._output.drop_rest()
+
     async def _line(self) -> bytes:
         """The next line, or what there is of it at the end, which may be held up by a child that lives on."""
-        assert self._process.stdout is not None
-        reading = asyncio.ensure_future(self._process.stdout.readline())
+        line = self._output.at_once()
+        if line is not None:
+            return line
+        reading = asyncio.ensure_future(self._output.next())
         ended = asyncio.ensure_future(_exit_of(self._process))
         try:
             await asyncio.wait({reading, ended}, return_when=asyncio.FIRST_COMPLETED)
             if not reading.done():
                 await asyncio.wait({reading}, timeout=_LAST_WORDS_S)
             return reading.result() if reading.done() else b""
-        except ValueError:  # longer than any line should be
-            return b""
         finally:
             for task in (reading, ended):
                 task.cancel()
@@ -117,13 +128,8 @@ class EngineProcess:
 
     async def _keep_errors(self) -> None:
         assert self._process.stderr is not None
-        while True:
-            try:
-                line = await self._process.stderr.readline()
-            except ValueError:  # longer than any line should be: what was read of it is dropped
-                continue
-            if not line:
-                return
+        lines = Lines(self._process.stderr, longest=_LONGEST_OF_LOG)
+        while line := await lines.next():
             self._log.add(line)
 
     async def _how_it_ended(self) -> str:
@@ -144,7 +150,6 @@ async def _start(command: Sequence[str], env: Mapping[str, str]) -> tuple[Proces
         stdin=PIPE,
         stdout=PIPE,
         stderr=PIPE,
-        limit=_LONGEST_LINE,
         env=dict(env),
         start_new_session=True,
     )
@@ -186,7 +191,7 @@ def _message(line: bytes) -> JsonDict | None:
         return None
     try:
         content = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) and isinstance(content.get("type"), str) else None
 

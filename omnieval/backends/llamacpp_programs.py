@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from omnieval.backends.base import Need
 from omnieval.config import RunConfig
 from omnieval.errors import ConfigError
+from omnieval.program_output import NoOutputError, ShortProgram
 
 FRAMES_PROGRAM = "llama-omni-eval-cli"
 SOUNDS_PROGRAM = "llama-omni-eval-daily-cli"
@@ -105,28 +105,16 @@ class Program:
         """Whether its own help knows every flag that the run gives it."""
         name = "version"
         try:
-            shown = subprocess.run(
-                [str(self.path), "--help"],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=_HELP_S,
-                start_new_session=True,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            reason = (
-                "says nothing within 30 s" if isinstance(error, subprocess.TimeoutExpired) else f"{error}"
-            )
-            return Need(name, f"--help: {reason}", "is this the right program, built for this machine?")
-        text = shown.stdout.decode("utf-8", "replace")
-        if shown.returncode != 0:
+            shown = ShortProgram((str(self.path), "--help"), limit_s=_HELP_S).output()
+        except NoOutputError as error:
+            return Need(name, f"--help {error}", "is this the right program, built for this machine?")
+        if shown.exit_code != 0:
             return Need(
                 name,
-                f"--help ends with exit code {shown.returncode}: {text.strip()[-300:]}",
+                f"--help ends with exit code {shown.exit_code}: {shown.text.strip()[-300:]}",
                 "set up the libraries that it was built with (LD_LIBRARY_PATH, set_env.sh of CANN)",
             )
-        words = set(text.replace(",", " ").split())
+        words = set(shown.text.replace(",", " ").split())
         missing = [flag for flag in flags if flag not in words]
         if missing:
             return Need(

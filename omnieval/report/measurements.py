@@ -7,10 +7,11 @@ with a number but `t` is a metric of that device.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+_MOST = 1e15
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ def measurements(path: Path) -> Iterator[Measurement | None]:
 def _measurement(line: bytes) -> Measurement | None:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict) or not _is_number(found.get("t")):
         return None
@@ -43,4 +44,5 @@ def _measurement(line: bytes) -> Measurement | None:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    # A whole number may be beyond any float.
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -_MOST < value < _MOST

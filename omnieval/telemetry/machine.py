@@ -18,6 +18,9 @@ class Machine:
         psutil.cpu_percent()  # the first reading of both has nothing to compare with
         self._own.cpu_percent()
 
+    def stop(self) -> None:
+        """See `Meter`."""
+
     def read(self) -> Mapping[str, Mapping[str, float]]:
         return {
             self.name: {

@@ -24,6 +24,9 @@ class Meter(Protocol):
     def read(self) -> Mapping[str, Mapping[str, float]]:
         """device -> metric -> value. Metrics end with their unit. Raises MeterError."""
 
+    def stop(self) -> None:
+        """End a reading that goes on in another thread and may never end by itself."""
+
 
 def find_meters(
     devices: Literal["auto", "none"] | Sequence[str], *, model_is_here: bool

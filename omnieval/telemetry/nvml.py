@@ -37,6 +37,9 @@ class Gpu:
             values["power_w"] = library.nvmlDeviceGetPowerUsage(self._handle) / 1000
         return {self.name: values}
 
+    def stop(self) -> None:
+        """See `Meter`."""
+
 
 def find() -> list[Gpu]:
     """The GPUs of this machine; none without the driver."""

@@ -34,10 +34,12 @@ class Recorder:
         self._ends = threading.Event()
         self._lock = threading.Lock()
         self._log: LineLog | None = None
-        self._threads = [
-            threading.Thread(target=self._follow, args=(meter,), name=f"telemetry {meter.name}", daemon=True)
+        self._threads = {
+            threading.Thread(
+                target=self._follow, args=(meter,), name=f"telemetry {meter.name}", daemon=True
+            ): meter
             for meter in meters
-        ]
+        }
 
     def __enter__(self) -> Recorder:
         try:
@@ -53,9 +55,12 @@ class Recorder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._ends.set()
-        for thread in self._threads:
+        for thread, meter in self._threads.items():
             if thread.ident is not None:
                 thread.join(_JOIN_S)
+                if thread.is_alive():
+                    meter.stop()
+                    thread.join(_JOIN_S)
         with self._lock:
             self._close()
 
@@ -67,10 +72,11 @@ class Recorder:
             began = time.time()
             try:
                 readings = meter.read()
-            except MeterError as error:
+            except Exception as error:  # noqa: BLE001 - a driver may fail in any way; it costs a reading
                 failures += 1
                 if failures == _GIVE_UP:
-                    self._note(f"telemetry: {error} (given up after {failures} readings that failed)")
+                    told = error if isinstance(error, MeterError) else f"{meter.name}: {error!r}"
+                    self._note(f"telemetry: {told} (given up after {failures} readings that failed)")
                     return
                 continue
             failures = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -116,6 +117,41 @@ def test_noise_between_the_answers_goes_to_the_log(tmp_path: Path) -> None:
     play(work, launch(tmp_path))
     assert b"loading shards 3/9" in (tmp_path / "engine.log").read_bytes()
     assert len(pids(tmp_path)) == 2
+
+
+def test_what_is_odd_between_the_answers_is_passed_over(tmp_path: Path) -> None:
+    async def work(engine: Engine) -> None:
+        assert isinstance(await ask(engine, "a", "say what is odd"), dict)
+
+    play(work, launch(tmp_path))
+    assert len(pids(tmp_path)) == 2
+
+
+@pytest.mark.parametrize(
+    ("do", "words"),
+    [
+        ("flood its output", "the engine died: it closed its output"),
+        ("flood its log", "did not answer within 3 s"),
+        ("say a fatal flood", "the engine died: eeee"),
+    ],
+)
+def test_a_flood_is_held_within_bounds(
+    do: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("omnieval.backends.engine_lines._LONGEST_LINE", 2**24)
+
+    async def work(engine: Engine) -> None:
+        failure = await ask(engine, "a", do, limit_s=3.0)
+        assert isinstance(failure, Failure)
+        assert words in failure.message
+        assert len(failure.message) < 5000
+        assert isinstance(await ask(engine, "a"), dict)
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    play(work, launch(tmp_path))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 * 1024
+    assert sum(path.stat().st_size for path in tmp_path.glob("engine.log*")) < 2**27
+    assert all_gone(pids(tmp_path))
 
 
 def test_an_engine_that_ended_between_two_requests_costs_none_of_them(tmp_path: Path) -> None:

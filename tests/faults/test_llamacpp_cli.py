@@ -360,6 +360,7 @@ CHECKS = {
     "not executable": ("program", "not executable", "chmod +x"),
     "wrong version": ("version", "does not know --n-predict", "build a version"),
     "libraries missing": ("version", "exit code 127", "LD_LIBRARY_PATH"),
+    "another program": ("version", "--help prints without end: 'y y y", "is this the right program"),
     "model missing": ("model", "no file", "--model"),
     "vision model missing": ("vision model", "no ", "whole folder"),
     "several models": ("model", "2 files", "name the .gguf file"),
@@ -377,6 +378,8 @@ def test_check_names_what_is_missing_and_what_to_do(case: str, tmp_path: Path) -
         machine.program.unlink()
     elif case == "not executable":
         machine.program.chmod(0o644)
+    elif case == "another program":
+        machine.program.write_text("#!/bin/sh\nexec yes\n")
     elif case == "model missing":
         machine.model.unlink()
     elif case == "vision model missing":

@@ -47,6 +47,16 @@ def answer(message: dict[str, Any]) -> None:
         say({"type": "result", "id": "of another", "ok": True})
         sys.stdout.buffer.write(b"\xff\xfe\x1b[31mcolour\x1b[0m\r\n" + b"x" * 200_000 + b"\n")
         sys.stdout.flush()
+    if act == "say what is odd":
+        say('{"a":' * 200_000)
+        say({"type": "began", "ids": 5})
+        say({"type": "result", "id": [name], "ok": True})
+    if act in ("flood its output", "flood its log"):
+        stream = (sys.stdout if act == "flood its output" else sys.stderr).buffer
+        while True:
+            stream.write(b"x" * 2**20)
+    if act == "say a fatal flood":
+        say({"type": "fatal", "error": "e" * 5_000_000, "hint": 5})
     if act == "end in the middle of a line":
         sys.stdout.write('{"type": "result", "id": "' + name)
         sys.stdout.flush()

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from omnieval import api
@@ -150,11 +151,60 @@ def test_a_tool_that_changed_or_fails_says_so(tool: Path) -> None:
 
 def test_a_tool_that_hangs_is_not_waited_for(tool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_tool(tool, A2)
+    monkeypatch.setattr(npu_smi, "_LIMIT_S", 0.3)
     meters, _ = find_meters(["npu:0"], model_is_here=True)
     tool.write_text("#!/bin/sh\nexec sleep 60\n")
-    monkeypatch.setattr(npu_smi, "_LIMIT_S", 0.3)
     with pytest.raises(MeterError, match=r"gave no answer within 0\.3 s"):
         meters[0].read()
+
+
+def test_a_tool_that_prints_without_end_is_ended_with_its_children(tool: Path) -> None:
+    write_tool(tool, A2)
+    meters, _ = find_meters(["npu:0"], model_is_here=True)
+    children = tool.with_name("children")
+    tool.write_text(f"#!/bin/sh\nsleep 300 &\necho $! >> {children}\nyes garbage\n")
+    with pytest.raises(MeterError, match="prints without end: 'garbage garbage"):
+        meters[0].read()
+    until(lambda: not psutil.pid_exists(int(children.read_text())))
+
+
+def test_a_child_that_holds_the_output_open_is_not_waited_for(tool: Path) -> None:
+    write_tool(tool, A2)
+    meters, _ = find_meters(["npu:0"], model_is_here=True)
+    tool.write_text(f"#!/bin/sh\nsleep 5 &\ncat {tool.with_name('usages')}\n")
+    began = time.monotonic()
+    assert meters[0].read()["npu:0"]["aicore_pct"] == 42
+    assert time.monotonic() - began < 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NPU ID : " + "9" * 5000,
+        "\tAicore Usage Rate(%) : " + "9" * 500,
+        "\tAicore Usage Rate(%) : 101\n\tHBM Usage Rate(%) : -3\n\tHBM Bandwidth Usage Rate(%) : NaN",
+        "Aicore" + " " * 300_000 + "Usage",
+        "\x00\x1b[2J: : : (%) : 4",
+    ],
+)
+def test_garbage_is_no_usage_and_takes_no_time(tool: Path, text: str) -> None:
+    began = time.monotonic()
+    assert npu_smi.usages(text) == {}
+    assert time.monotonic() - began < 2
+    write_tool(tool, text, listed=text)
+    found, notes = find_meters("auto", model_is_here=True)
+    assert [meter.name for meter in found] == ["machine"]
+    assert "names none" in notes[0]
+
+
+def test_a_reading_that_hangs_leaves_no_process_behind(tool: Path, tmp_path: Path) -> None:
+    write_tool(tool, A2)
+    meters, _ = find_meters(["npu:0"], model_is_here=True)
+    pid = tmp_path / "pid"
+    tool.write_text(f"#!/bin/sh\necho $$ > {pid}\nexec sleep 300\n")
+    with Recorder(tmp_path / "telemetry.jsonl", meters, 0.05):
+        until(lambda: pid.exists() and pid.read_text())
+    assert not psutil.pid_exists(int(pid.read_text()))
 
 
 @pytest.mark.parametrize(
@@ -249,6 +299,9 @@ class Scripted:
             return {}
         return {self.name: reading}
 
+    def stop(self) -> None:
+        """It cannot be ended."""
+
 
 def until(met: Any, limit_s: float = 10.0) -> None:
     ends = time.monotonic() + limit_s
@@ -280,6 +333,13 @@ def test_a_meter_that_fails_again_and_again_is_given_up_and_named(tmp_path: Path
         time.sleep(0.2)
     assert recorder.notes == ["telemetry: npu:0: gone (given up after 5 readings that failed)"]
     assert broken.count == 5
+
+
+def test_an_error_of_a_driver_is_a_failed_reading_too(tmp_path: Path) -> None:
+    odd = Scripted("gpu:0", ZeroDivisionError("division by zero"))
+    with Recorder(tmp_path / "telemetry.jsonl", [odd], 0.05) as recorder:
+        until(lambda: recorder.notes)
+    assert recorder.notes[0].startswith("telemetry: gpu:0: ZeroDivisionError('division by zero') (given up")
 
 
 def test_a_reading_that_hangs_holds_nothing_up(tmp_path: Path) -> None:
@@ -399,3 +459,20 @@ def test_nonsense_is_refused() -> None:
         api.configure("mcq-pictures", [("telemetry.every_s", 2)], sample=True)
     with pytest.raises(ConfigError, match=r"telemetry\.devices"):
         api.configure("mcq-pictures", [("telemetry.devices", 3)], sample=True)
+
+
+def test_a_line_that_is_no_measurement_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "telemetry.jsonl"
+    lines = [
+        "[" * 100_000,
+        "7",
+        '{"t": true, "device": "a"}',
+        f'{{"t": 1{"0" * 400}}}',
+        '{"device": "a"}',
+        '{"t": NaN}',
+    ]
+    path.write_text("\n".join([*lines, f'{{"t": 5, "device": "npu:0", "x": 1{"0" * 400}, "y": 2}}']))
+    *none, last = measurements(path)
+    assert none == [None] * len(lines)
+    assert last is not None
+    assert last.values == {"y": 2.0}
