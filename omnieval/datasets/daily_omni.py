@@ -8,7 +8,6 @@ video; each is written once.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +15,10 @@ from pathlib import Path
 from omnieval.benchmarks import rows
 from omnieval.config import counted
 from omnieval.datasets.merge import METADATA, Merged, Row, merge, name_of, official_rows, qa_row, repeats
+from omnieval.datasets.row_media import MEDIA, RowMedia, file_of, names_files
 from omnieval.datasets.shards import Shard, complete_shards
 from omnieval.datasets.target import Target, WriteBehind
 from omnieval.errors import ConfigError, MediaError
-from omnieval.media.content_key import content_key
-from omnieval.media.edges import edges_key_of
 from omnieval.media.probe import video_facts
 from omnieval.parsing import gold_letter
 
@@ -33,11 +31,8 @@ COLUMNS = {
     "answer": "text",
 }
 _QA = "qa.json"
-_MEDIA = {"video": "video.mp4", "audio": "audio.wav"}
-_TEXTS = {*COLUMNS, *METADATA} - set(_MEDIA)
+_TEXTS = {*COLUMNS, *METADATA} - set(MEDIA)
 _DURATIONS_S = (30, 60)
-# Bytes; with what follows it in a file's name as many as file systems take.
-_LONGEST_ID = 240
 MAX_MEMORY = 10**9
 
 Notify = Callable[[str], None]
@@ -133,9 +128,9 @@ def convert_daily_omni(
     for path in shards:
         with Shard(path) as shard:
             shard.require(COLUMNS)
-            shard.require_memory(tuple(_MEDIA), max_memory)
+            shard.require_memory(tuple(MEDIA), max_memory)
     with Target(dst) as target:
-        media = _Media(target)
+        media = RowMedia(target, _QA)
         release: list[Row] = []
         places = _places(official_qa, official) if official_qa and official else {}
         for number, path in enumerate(shards, 1):
@@ -159,65 +154,6 @@ def convert_daily_omni(
     return _result(target, media, merged, unknown, places)
 
 
-class _Media:
-    """The media of the videos seen so far. present: role -> ids of the videos that have a file. other: ids of
-    those of which a later row carries other bytes."""
-
-    def __init__(self, target: Target) -> None:
-        self._target = target
-        self._keys: dict[str, str] = {}
-        self.present: dict[str, dict[str, None]] = {role: {} for role in _MEDIA}
-        self.ids: dict[str, None] = {}
-        self.other: dict[str, None] = {}
-
-    def take(self, shard: Shard, group: int, ids: Sequence[str], writer: WriteBehind) -> None:
-        """Write the media of a row group's videos that are not there yet, and compare those that are; ids:
-        the video of each row."""
-        self.ids.update(dict.fromkeys(ids))
-        for role, ending in _MEDIA.items():
-            names = {i: f"Videos/{i}/{i}_{ending}" for i in ids if _names_files(i)}
-            present = self.present[role]
-            here = [i for i in names if i not in present and self._target.has(names[i], shard.source)]
-            present.update(dict.fromkeys(here))
-            step = f"{shard.source} {role} {group}"
-            other = self._target.step_found(step)
-            if other is None or not all(i in present for i in names):
-                other = self._read(shard, group, role, ids, names, writer)
-                self._target.finish_step(step, other)
-            self.other.update(dict.fromkeys(other))
-
-    def _read(
-        self,
-        shard: Shard,
-        group: int,
-        role: str,
-        ids: Sequence[str],
-        names: Mapping[str, str],
-        writer: WriteBehind,
-    ) -> list[str]:
-        """Write what is missing; the ids of the videos whose rows carry other bytes."""
-        present = self.present[role]
-        other: dict[str, None] = {}
-        for i, blob in zip(ids, shard.blobs(group, role), strict=False):
-            if not blob or i not in names:
-                continue
-            key = edges_key_of(blob)
-            if i not in present:
-                self._target.withdraw(_QA)
-                writer.put(names[i], blob, shard.source)
-                present[i] = None
-                self._keys[names[i]] = key
-            elif self._key(names[i]) != key:
-                other[i] = None
-        return list(other)
-
-    def _key(self, name: str) -> str:
-        """The key of a file's content, as it was written now or earlier."""
-        if name not in self._keys:
-            self._keys[name] = content_key(self._target.folder / name)
-        return self._keys[name]
-
-
 def _measure(table: Sequence[Row], dst: Path) -> list[str]:
     """Give every row without a duration that of its video; the videos that cannot be measured."""
     durations: dict[str, str | None] = {}
@@ -226,7 +162,7 @@ def _measure(table: Sequence[Row], dst: Path) -> list[str]:
             continue
         video = rows.text(row, "video_id")
         if video not in durations:
-            durations[video] = _nominal_duration(dst, video) if _names_files(video) else None
+            durations[video] = _nominal_duration(dst, video) if names_files(video) else None
         if durations[video] is not None:
             row["video_duration"] = durations[video]
     return [video for video, duration in durations.items() if duration is None]
@@ -234,7 +170,7 @@ def _measure(table: Sequence[Row], dst: Path) -> list[str]:
 
 def _nominal_duration(dst: Path, video: str) -> str | None:
     try:
-        measured_s = video_facts(dst / f"Videos/{video}/{video}_{_MEDIA['video']}").duration_s
+        measured_s = video_facts(dst / file_of(video, "video")).duration_s
     except MediaError:
         return None
     return f"{min(_DURATIONS_S, key=lambda nominal: abs(nominal - measured_s))}s"
@@ -246,10 +182,10 @@ def _places(path: Path, table: Sequence[Row]) -> dict[int, str]:
 
 
 def _result(
-    target: Target, media: _Media, merged: Merged, unknown: Sequence[str], places: Mapping[int, str]
+    target: Target, media: RowMedia, merged: Merged, unknown: Sequence[str], places: Mapping[int, str]
 ) -> Converted:
     repeated, conflicting = repeats(merged.rows)
-    safe = [i for i in media.ids if _names_files(i)]
+    safe = [i for i in media.ids if names_files(i)]
     files = [name for name in target.written if name != _QA]
     return Converted(
         folder=target.folder,
@@ -267,17 +203,12 @@ def _result(
         without_letter=[name_of(r) for r in merged.rows if _has_options(r) and _letter(r) is None],
         repeated=repeated,
         conflicting=conflicting,
-        unsafe_ids=[i for i in media.ids if not _names_files(i)],
+        unsafe_ids=[i for i in media.ids if not names_files(i)],
         other_media=list(media.other),
         without_video=[i for i in safe if i not in media.present["video"]],
         without_audio=[i for i in safe if i not in media.present["audio"]],
         without_duration=unknown,
     )
-
-
-def _names_files(video: str) -> bool:
-    """Whether an id may become part of the names of a video's files."""
-    return rows.unsafe_name(video) is None and len(os.fsencode(video)) <= _LONGEST_ID
 
 
 def _has_options(row: Row) -> bool:

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -71,6 +72,14 @@ def _require_all(root: Path, shards: Sequence[Path]) -> None:
         first = matches[0].group(1)
         names = rows.few(f"{first}-{number:05}-of-{total:05}.parquet" for number in missing)
         raise DataError(f"{root}: {len(missing)} of {total} files are missing: {names}; fetch them")
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """The bytes of one medium. repeats: whether they are those of the last one before it in its row group."""
+
+    content: memoryview
+    repeats: bool
 
 
 class Shard:
@@ -144,10 +153,11 @@ class Shard:
             table: list[dict[str, Any]] = self._file.read_row_group(group, columns=list(columns)).to_pylist()
         return table
 
-    def blobs(self, group: int, column: str) -> Iterator[memoryview | None]:
+    def blobs(self, group: int, column: str) -> Iterator[Blob | None]:
         """The bytes of a media column, row by row, as they lie in pyarrow's memory; None where there are
         none. Memory: see `require_memory`.
         """
+        last: Any = None
         with self._damage(f"row group {group + 1} of {self.groups}, column {column}, cannot be read"):
             batches = self._file.iter_batches(
                 batch_size=1, row_groups=[group], columns=[f"{column}.bytes"], use_threads=False
@@ -158,7 +168,13 @@ class Shard:
             if batch is None:
                 return
             (values,) = batch.column(0).flatten()
-            yield memoryview(values[0].as_buffer()) if values[0].is_valid else None
+            content = _only_value(values)
+            if content is None:
+                yield None
+                continue
+            repeats = last is not None and content.equals(last)
+            last = content
+            yield Blob(memoryview(content), repeats)
 
     def _too_large(self, group: int, chunk: Any, needed: int, most: int) -> DataError:
         size = chunk.total_uncompressed_size
@@ -186,6 +202,15 @@ class Shard:
         except (OSError, pa.ArrowException, ValueError, MemoryError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise DataError(f"{self.path}: {what}: {reason}; fetch the file again") from error
+
+
+def _only_value(array: Any) -> Any:
+    """The buffer of the value of an array of one, without copying it as a scalar does; None when it is null
+    or empty."""
+    _, offsets, content = array.buffers()
+    ends = memoryview(offsets).cast("q" if str(array.type) == "large_binary" else "i")
+    start, end = ends[array.offset : array.offset + 2]
+    return content.slice(start, end - start) if end > start and array.null_count == 0 else None
 
 
 def _kind(kind: Any) -> str:

@@ -22,7 +22,8 @@ from typing import Any
 from omnieval.errors import DataError, StorageError
 
 JOURNAL = ".conversion.jsonl"
-_MOST_WAITING, _MOST_WAITING_BYTES = 2, 64_000_000
+# What `WriteBehind` holds at most, and the file at hand.
+MOST_WAITING_BYTES = 64_000_000
 
 
 class Target:
@@ -144,7 +145,7 @@ class Target:
 
 
 class WriteBehind:
-    """Writes one file of a target while the next bytes are decoded. Use as a context; when it ends, all is
+    """Writes the files of a target while the next bytes are decoded. Use as a context; when it ends, all is
     written, and the first error of a write is raised (there, or at a later `put`)."""
 
     def __init__(self, target: Target) -> None:
@@ -159,13 +160,18 @@ class WriteBehind:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._thread.shutdown(cancel_futures=error is not None)
-        while error is None and self._waiting:
-            self._waiting.popleft()[0].result()
+        if error is None:
+            self.wait()
 
     def put(self, name: str, content: bytes | memoryview, source: str) -> None:
-        """As `Target.put`; waits while some are still to be written, so that memory stays small."""
+        """As `Target.put`; waits while too much is still to be written, so that memory stays small."""
         self._waiting.append((self._thread.submit(self._target.put, name, [content], source), len(content)))
-        while len(self._waiting) > _MOST_WAITING or self._waiting_bytes > _MOST_WAITING_BYTES:
+        while self._waiting and (self._waiting[0][0].done() or self._waiting_bytes > MOST_WAITING_BYTES):
+            self._waiting.popleft()[0].result()
+
+    def wait(self) -> None:
+        """Until all that was put is written."""
+        while self._waiting:
             self._waiting.popleft()[0].result()
 
     @property

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from omnieval.datasets.target import MOST_WAITING_BYTES
 from tests.command import command, environment, omnieval
 from tests.daily_omni_parquet import SCHEMA, media_of, row, write_shards
 
@@ -116,7 +117,8 @@ def test_memory_does_not_grow_with_the_size_of_a_file(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
         peaks.append(int(done.stdout) / 1024)
-    assert peaks[1] - peaks[0] < 20, peaks
+    # The media of 100 videos more are 200 MB; of them a part may wait for the disk.
+    assert peaks[1] - peaks[0] < MOST_WAITING_BYTES / MB + 20, peaks
 
 
 def test_a_full_disk_is_told_and_the_next_run_goes_on(tmp_path: Path) -> None:

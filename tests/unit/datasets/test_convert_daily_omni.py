@@ -138,6 +138,42 @@ def test_rows_of_one_video_with_other_bytes_are_named_on_every_run(media: Media,
     assert said in convert_daily_omni(release, tmp_path / "out").problems()
 
 
+def test_bytes_that_differ_only_in_between_are_named_where_rows_follow_each_other(tmp_path: Path) -> None:
+    """The keys of content look at head, middle and tail; rows one after the other are compared whole."""
+    one = random.Random(0).randbytes(600_000)
+    other = one[:150_000] + bytes(10) + one[150_010:]
+    contents = {"v1": [one, one, None, one], "v2": [one, other, one], "v3": [other, b"", other]}
+    table = [row(v, (c, b"wav"), f"q{i}") for v, blobs in contents.items() for i, c in enumerate(blobs)]
+    release = write_shards(tmp_path / "r", [table], group=len(table))
+    done = convert_daily_omni(release, tmp_path / "out")
+    assert (list(done.other_media), len(done.problems())) == (["v2"], 1)
+    kept = {"v1": one, "v2": one, "v3": other}
+    assert all((tmp_path / f"out/Videos/{v}/{v}_video.mp4").read_bytes() == c for v, c in kept.items())
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_media_in_any_binary_type_and_page_are_the_bytes_that_were_given(
+    dictionary: bool, media: Media, tmp_path: Path
+) -> None:
+    large = pa.struct([("bytes", pa.large_binary()), ("path", pa.string())])
+    schema = SCHEMA.set(1, pa.field("video", large))
+    table = [row(v, (None, media[v][1]) if n == 1 else media[v], f"q{n}") for v in media for n in range(3)]
+    (tmp_path / "r").mkdir()
+    how = {"use_dictionary": dictionary, "data_page_size": 1000, "row_group_size": 4}
+    pq.write_table(pa.Table.from_pylist(table, schema), tmp_path / "r" / "a.parquet", **how)
+    assert convert_daily_omni(tmp_path / "r", tmp_path / "out").problems() == []
+    written = files(tmp_path / "out" / "Videos")
+    assert all((written[f"{v}/{v}_video.mp4"], written[f"{v}/{v}_audio.wav"]) == m for v, m in media.items())
+
+
+def test_rows_of_a_video_that_lie_apart_are_compared_with_its_file(media: Media, tmp_path: Path) -> None:
+    pairs = [("v1", "v1"), ("v2", "v2"), ("v1", "v1"), ("v2", "v3"), ("v1", "v1")]
+    table = [row(v, media[m], f"q{i}") for i, (v, m) in enumerate(pairs)]
+    done = convert_daily_omni(write_shards(tmp_path / "r", [table], group=5), tmp_path / "out")
+    assert (done.files_written, list(done.other_media)) == (4, ["v2"])
+    assert (tmp_path / "out/Videos/v2/v2_video.mp4").read_bytes() == media["v2"][0]
+
+
 def test_the_official_file_is_not_overwritten(release: Path, tmp_path: Path) -> None:
     theirs = qa_file(tmp_path / "qa.json", [official("v1", "q1")])
     with pytest.raises(ConfigError, match="would be overwritten"):
