@@ -203,7 +203,7 @@ class ModelServer:
         async with self.answer(path, body, accept="application/json", finished=lambda: False) as response:
             whole = await self.whole(response)
         try:
-            found = json.loads(whole)
+            found = faults.decoded(whole.decode("utf-8", "replace"))
         except ValueError:
             found = None
         if not isinstance(found, dict):

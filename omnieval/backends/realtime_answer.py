@@ -25,6 +25,7 @@ from omnieval.types import Failure, JsonDict, Response, SpokenAudio, Timing
 _AUDIO = ("response.audio.delta", "response.output_audio.delta")
 _TRANSCRIPT = ("response.audio_transcript.delta", "response.output_audio_transcript.delta")
 _TEXT = ("response.text.delta", "response.output_text.delta")
+_LONGEST_MS = 1e9
 _LOST_MS = 2.0  # what rounding may make of the server's running length of its sound
 _LOOK = "look at the server's log"
 
@@ -155,7 +156,7 @@ class DuplexAnswer:
         self._playback.add(at_s, self._spoken.duration_s - before_s)
         details = event.get("metadata")
         length = details.get("audio_duration_ms") if isinstance(details, dict) else None
-        if isinstance(length, int | float):
+        if isinstance(length, int | float) and 0 <= length < _LONGEST_MS:
             self._promised_ms = max(self._promised_ms, float(length))
 
     def _done(self, event: JsonDict) -> None:

@@ -144,8 +144,8 @@ class DuplexSession:
             async with asyncio.timeout(_FAREWELL_S):
                 await self._send(link, {"type": "session.close"})
                 while (frame := await link.recv()) is not None:
-                    with contextlib.suppress(ValueError):
-                        if json.loads(frame).get("type") == "session.closed":
+                    with contextlib.suppress(FailedTry):  # what is no event is not waited for
+                        if event_of(frame).get("type") == "session.closed":
                             return
 
     async def _send(self, link: ClientConnection, event: JsonDict) -> None:

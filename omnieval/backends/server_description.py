@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from omnieval.backends import faults
@@ -69,7 +68,7 @@ class ServerDescription:
 
         try:
             status, content = await fetch(self._client, "GET", f"{self._root}/health", _ALIVE_S)
-            found = json.loads(content) if status == 200 else None
+            found = faults.decoded(content.decode("utf-8", "replace")) if status == 200 else None
         except (httpx.HTTPError, ValueError):
             return None
         return found if isinstance(found, dict) else None

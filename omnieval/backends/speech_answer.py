@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Mapping
@@ -121,7 +120,7 @@ class SpeechAnswer:
     def add_whole(self, body: bytes) -> bool:
         """Take the sound of a JSON object; False where the body is none or has none. Raises FailedTry."""
         try:
-            content = json.loads(body)
+            content = faults.decoded(body.decode("utf-8", "replace"))
         except ValueError:
             return False
         if not isinstance(content, Mapping) or _is_error(content):
@@ -205,7 +204,7 @@ def text_failure(body: bytes) -> Failure | None:
     """What a body says that is no sound but JSON, a page or a text; None for anything else."""
     text = body.decode("utf-8", "replace").strip()
     try:
-        content = json.loads(text)
+        content = faults.decoded(text)
     except ValueError:
         content = None
     if isinstance(content, Mapping | list):

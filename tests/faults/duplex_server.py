@@ -29,7 +29,7 @@ class Turn:
     fault: None, or one of
     before an answer: die_at_start, hang_at_start, close_busy, close_policy, close_too_large, wrong_order, silent;
     in its middle, after half of the pieces: die_in_middle, close_in_middle, hang_in_middle, garbage, binary,
-    expired, error_in_middle, lost_audio; otherwise: duplicates, listen, listen_for_good (without response.done), failed, cancelled, no_base64,
+    expired, error_in_middle, lost_audio; otherwise: duplicates, listen, listen_for_good (without response.done), failed, cancelled, no_base64, odd_length, odd_farewell,
     refuse_resume.
     pause_s: between the pieces of sound. early: a response while the input still sounds, before the answer to it.
     """
@@ -179,6 +179,9 @@ class _Session:
                 else:
                     self.quiet.set()
             elif event["type"] == "session.close":
+                if self.turn.fault == "odd_farewell":
+                    for frame in ("[]", "7", "{", '{"a":' * 200_000):
+                        await self.link.send(frame)
                 await _say(self.link, "session.closed")
                 return
 
@@ -224,7 +227,7 @@ class _Session:
                 if fault == "lost_audio":
                     continue
             data = "%%%" if fault == "no_base64" else base64.b64encode(piece).decode()
-            length_ms = (start + len(piece)) / 2 / RATE_HZ * 1000
+            length_ms = 10**400 if fault == "odd_length" else (start + len(piece)) / 2 / RATE_HZ * 1000
             for _ in range(2 if fault == "duplicates" else 1):
                 await _say(
                     link, f"response.{infix}audio.delta", delta=data, sample_rate_hz=RATE_HZ, response_id=name,

@@ -109,6 +109,14 @@ def test_a_session_follows_the_protocol(new_spelling: bool) -> None:
     assert server.events("session.close")
 
 
+@pytest.mark.parametrize("fault", ["odd_length", "odd_farewell"])
+def test_what_is_odd_but_does_no_harm_is_passed_over(fault: str) -> None:
+    answer, _ = one(Turn(fault))
+    assert answer.error is None
+    assert answer.audio is not None
+    assert parse_wav(answer.audio.wav).data == SOUND
+
+
 @pytest.mark.parametrize(
     ("fault", "kind", "retryable"),
     [
