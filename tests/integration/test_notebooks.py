@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,11 +29,41 @@ def test_a_notebook_is_small_and_holds_no_output(path: Path) -> None:
 def test_a_notebook_runs(
     path: Path, tmp_path: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = pytest.importorskip("nbclient")
     monkeypatch.setenv("OMNIEVAL_CACHE_DIR", str(cache_dir))
     monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     book = nbformat.read(path, as_version=4)
-    client.NotebookClient(book, timeout=240, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    execute(book, path.name, tmp_path)
     shown = [output for cell in book.cells for output in cell.get("outputs", [])]
     assert any("image/png" in output.get("data", {}) for output in shown)
+
+
+def test_a_run_that_is_not_there_is_named_with_the_next_step(tmp_path: Path) -> None:
+    """As the first cell of the speech notebook says: another run is read by `api.load_run`."""
+    book = nbformat.read(FOLDER / "speech.ipynb", as_version=4)
+    cell = next(cell for cell in book.cells if cell.cell_type == "code")
+    start = cell.source.index("run = api.run(")
+    end = cell.source.index("report = ")
+    cell.source = cell.source[:start] + 'run = api.load_run("runs/monday")\n' + cell.source[end:]
+    errors = pytest.importorskip("nbclient.exceptions")
+    with pytest.raises(errors.CellExecutionError) as raised:
+        execute(book, "speech.ipynb", tmp_path)
+    assert raised.value.ename == "ScoringError"
+    told = "runs/monday: not a run directory (no run.json in it); name one that `omnieval run` wrote"
+    assert raised.value.evalue == told
+
+
+def test_a_kernel_that_dies_is_told_with_the_notebook(tmp_path: Path) -> None:
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("import os; os.kill(os.getpid(), 9)")])
+    with pytest.raises(pytest.fail.Exception, match="speech.ipynb: its kernel died, as for want of memory"):
+        execute(book, "speech.ipynb", tmp_path)
+
+
+def execute(book: Any, name: str, folder: Path) -> None:
+    """Run all cells in a folder; the first that fails is raised, and a dead kernel fails the test by name."""
+    client = pytest.importorskip("nbclient")
+    errors = pytest.importorskip("nbclient.exceptions")
+    try:
+        client.NotebookClient(book, timeout=240, resources={"metadata": {"path": str(folder)}}).execute()
+    except errors.DeadKernelError:
+        pytest.fail(f"{name}: its kernel died, as for want of memory; run it alone to see where")
