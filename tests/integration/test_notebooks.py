@@ -55,7 +55,7 @@ def test_a_run_that_is_not_there_is_named_with_the_next_step(tmp_path: Path) -> 
 
 def test_a_kernel_that_dies_is_told_with_the_notebook(tmp_path: Path) -> None:
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("import os; os.kill(os.getpid(), 9)")])
-    with pytest.raises(pytest.fail.Exception, match="speech.ipynb: its kernel died, as for want of memory"):
+    with pytest.raises(pytest.fail.Exception, match=r"speech\.ipynb: its kernel died, as for want of memory"):
         execute(book, "speech.ipynb", tmp_path)
 
 
