@@ -108,6 +108,9 @@ def main() -> None:
         pair = (str(folder / "a"), str(folder / "b"))
         measured("100 000 questions, 3 groups", "compare", *pair, "--out", str(folder / "out"))
         measured("the same, read by another parser", "compare", *pair, "--parser", "careful")
+        gate = folder / "gate.yaml"
+        gate.write_text("- accuracy >= 0.1\n- coverage == 1.0\n- drop_vs(b) <= 90 points\n")
+        measured("a gate of three lines, drop_vs among them", "gate", pair[0], "--gate", str(gate))
         measured("100 000 utterances", "compare", str(folder / "speech-a"), str(folder / "speech-b"))
 
 

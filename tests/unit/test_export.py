@@ -233,6 +233,19 @@ def test_lm_eval_names_task_hashes_times_and_settings_as_the_harness_does(tmp_pa
     assert json.loads(results.read_text())["total_evaluation_time_seconds"] is None
 
 
+def test_lm_eval_of_a_spoken_run_has_word_errors_and_voices(tmp_path: Path) -> None:
+    run = speech_run(tmp_path / "s", [{"wer": 0.5, "sim[wavlm-sv]": 0.7}, {"wer": 0.0}, "no_audio"])
+    results, samples = write_lm_eval(run, tmp_path / "out")
+    told = json.loads(results.read_text())
+    assert told["results"]["seed-tts"] == {
+        "alias": "seed-tts", "sample_len": 2, "wer,none": 0.25, "sim,none": pytest.approx(0.7),
+    }  # fmt: skip
+    assert told["higher_is_better"] == {"seed-tts": {"wer": False, "sim": True}}
+    first, second = map(json.loads, samples.read_text().splitlines())
+    assert (first["metrics"], first["wer"], first["sim"]) == (["wer", "sim"], 0.5, 0.7)
+    assert (second["metrics"], "sim" in second) == (["wer"], False)
+
+
 def test_other_questions_have_another_task_hash(tmp_path: Path) -> None:
     hashes = set()
     for name, question in (("a", "?"), ("b", "?"), ("c", "!")):

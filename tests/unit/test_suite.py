@@ -104,3 +104,28 @@ def test_a_suite_is_run_continued_and_judged_from_python(tmp_path: Path, cache_d
     assert len(api.compare(out, out)) == 2
     with pytest.raises(ConfigError, match=f"run with a member by its name, such as {out}/daily-omni"):
         api.compare(out, out / "daily-omni")
+
+
+def test_members_with_letters_end_early_by_the_suites_gate_and_the_report_says_so(
+    tmp_path: Path, cache_dir: Path
+) -> None:
+    gate = tmp_path / "gate.yaml"
+    gate.write_text("daily-omni:\n  - accuracy >= 0.8\nmcq-sounds:\n  - accuracy >= 0.0\n")
+    names = ["daily-omni", "mcq-sounds"]
+    spoken = plan_suite([*names, "seed-tts"], [("stop_when", "gate")], sample=True, gate=str(gate)).members[2]
+    assert spoken.config.stop_when is None, "what is said is heard after the run"
+    given = {"sample": True, "backend": "chance", "cache_dir": cache_dir, "concurrency": 1, "backend_seed": 0}
+    suite = api.run_suite(names, out=tmp_path / "suite", gate=gate, stop_when="gate", **given)
+    report = api.load_suite_report(suite)
+    first, second = report.members
+    assert report.complete, "what an early end left out is not unfinished"
+    assert first.asked < 23 and first.warnings[0].startswith(f"PARTIAL: ended after {first.asked} of 23")
+    assert "PARTIAL" in (suite.directory / "report.md").read_text()
+    judged = api.gate_suite(suite.directory, gate)
+    assert {name: found.verdict for name, found in judged.members.items()} == {
+        "daily-omni": "fail", "mcq-sounds": "pass",
+    }  # fmt: skip
+    assert second.state == "finished"
+    before = (suite.directory / "daily-omni" / "responses.jsonl").read_bytes()
+    api.resume_suite(suite.directory)
+    assert (suite.directory / "daily-omni" / "responses.jsonl").read_bytes() == before
