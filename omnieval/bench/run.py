@@ -78,8 +78,11 @@ def run_bench(
     failure: str | None = None
     if missing:
         run_to_end(lambda: require_ready(config, api_key))
-        notify("preparing all media first, so that no request waits for them")
-        filled = fill_cache(config, listener=listener, notify=lambda _: None)
+        try:
+            notify("preparing all media first, so that no request waits for them")
+            filled = fill_cache(config, listener=listener, notify=lambda _: None)
+        except KeyboardInterrupt:  # what is ready stays
+            return BenchExecution(bench, "interrupted")
         for lost in filled.failures:
             notify(f"media failed: {lost.message}")
     try:

@@ -216,6 +216,18 @@ def test_a_bench_goes_on_where_it_was_ended(end: signal.Signals, cache_dir: Path
     assert len(rates["values"]) == REPEATS - 1
 
 
+def test_an_interrupt_while_media_are_prepared_says_how_to_go_on(tmp_path: Path) -> None:
+    with FaultServer() as server:
+        process = start(*arguments(server, tmp_path / "cache", tmp_path / "b"))
+        assert process.stdout is not None
+        assert any("preparing all media first" in line for line in process.stdout)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"to continue: omnieval bench --resume {tmp_path / 'b'}" in said
+    assert "Traceback" not in said
+
+
 def test_no_server(cache_dir: Path, tmp_path: Path) -> None:
     with FaultServer() as server:
         given = arguments(server, cache_dir, tmp_path / "b")
