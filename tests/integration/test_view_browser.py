@@ -5,28 +5,15 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.command import omnieval, start
-from tests.integration.browser import DESKTOP, PHONE, OpenPage, keep_picture, scrolls_sideways
+from tests.integration.browser import DESKTOP, PHONE, OpenPage, keep_picture, scrolls_sideways, until
 from tests.runs import choice_run
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<script>window.hit=1</script><img src=http://192.0.2.1/x onerror=window.hit=1></style>\u202e"
-
-
-def until(page: Page, expression: str) -> None:
-    """Wait for an expression to be true (the page's policy forbids the evaluation that Playwright's own wait uses)."""
-    for _ in range(100):
-        if page.evaluate(expression):
-            return
-        page.wait_for_timeout(100)
-    pytest.fail(f"never true: {expression}", pytrace=False)
 
 
 @pytest.fixture(scope="module")
