@@ -28,7 +28,7 @@ from omnieval.view.headlines import blocks, headline
 from omnieval.view.index import Index, Indexer, NotReadyError
 from omnieval.view.material import Material, cache_of, material, plain
 from omnieval.view.pages import page_of_text, page_of_waiting, samples_page
-from omnieval.view.query import Found, Query
+from omnieval.view.query import Found, Query, tallies
 from omnieval.view.runs_page import PAGE, runs_page
 from omnieval.view.sample_page import sample_page
 
@@ -101,9 +101,9 @@ class _Viewer:
             facets = index.rows.execute("SELECT * FROM facet ORDER BY key, value LIMIT 500").fetchall()
             unmet = Query.unmet(request.query_params, compared=other is not None)
             remarks = [unmet, about.remark, *_remarks(index)]
-            count, rows = found.count(), found.page()
+            count, rows, counts = found.count(), found.page(), tallies(index.rows)
         others = self._folder.others(place, _CHOICES)
-        return HTMLResponse(samples_page(place, about, query, rows, count, facets, others, remarks))
+        return HTMLResponse(samples_page(place, about, query, rows, count, counts, facets, others, remarks))
 
     def against(self, request: Request) -> Response:
         place = self._place(request)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 from collections.abc import Sequence
 
 from omnieval.report.html.markup import Markup, element
 from omnieval.view.folders import RunPlace
-from omnieval.view.pages import document, table
+from omnieval.view.pages import document, section, table
 from omnieval.view.query import JUDGED, Query
 
 _LISTED = 15
-_FURTHER = "With intervals and p-values: omnieval compare"
 
 
 def answers(index: sqlite3.Connection, place: RunPlace, other: RunPlace, query: Query) -> str:
@@ -28,9 +28,9 @@ def answers(index: sqlite3.Connection, place: RunPlace, other: RunPlace, query: 
         ("right here, not there", "gained", gained),
         ("right in neither", "", both - rights - lost - gained),
     ]  # fmt: skip
-    told = f"{both:,} questions judged in both runs. {_FURTHER}"
+    told = f"{both:,} questions judged in both runs."
     return _page(
-        place, other, told, ("", "Questions", ""), _counted(counts, both, place, query),
+        place, other, told, ("", "Questions", "Share"), _counted(counts, both, place, query),
         _unlike(index, "rules", "Read"),
     )  # fmt: skip
 
@@ -60,15 +60,16 @@ def utterances(index: sqlite3.Connection, place: RunPlace, other: RunPlace, quer
         "SELECT s.n, s.id, s.wer AS wer_here, o.wer AS wer_there, s.sim AS sim_here, o.sim AS sim_there "
         f"{joined} WHERE s.wer <> o.wer ORDER BY abs(s.wer - o.wer) DESC, s.n LIMIT ?", (_LISTED,)
     ).fetchall()  # fmt: skip
-    told = f"{both:,} utterances heard in both runs. {_FURTHER}"
+    told = f"{both:,} utterances heard in both runs."
     return _page(
-        place, other, told, ("", "Utterances", ""), _counted(counts, both, place, query), *unlike,
-        table("Figures", ("", "here", "there", "difference"), element("tbody", *figures))
+        place, other, told, ("", "Utterances", "Share"), _counted(counts, both, place, query), *unlike,
+        table("Figures", ("", "Here", "There", "Difference"), element("tbody", *figures), look="figures")
         if figures else None,
-        element("h2", "Largest differences in word errors") if apart else None,
-        table("Largest differences in word errors",
-              ("Utterance", "WER here", "WER there", "SIM here", "SIM there"),
-              element("tbody", *(_utterance(row, place, query) for row in apart))) if apart else None,
+        section("Largest differences in word errors",
+                table("Largest differences in word errors",
+                      ("Utterance", "WER here", "WER there", "SIM here", "SIM there"),
+                      element("tbody", *(_utterance(row, place, query) for row in apart)), look="figures"))
+        if apart else None,
     )  # fmt: skip
 
 
@@ -93,11 +94,13 @@ def _page(
     counts: Sequence[Markup],
     *further: Markup | None,
 ) -> str:
+    command = shlex.join(["omnieval", "compare", str(other.path), str(place.path)])
     return document(
         f"{place.name} against {other.name}",
-        element("p", told),
-        table("Counts", heads, element("tbody", *counts)),
+        element("p", told, class_="about"),
+        table("Counts", heads, element("tbody", *counts), look="figures"),
         *further,
+        section("Intervals and p-values", element("pre", command)),
         crumbs=[("Runs", "/"), (place.name, f"/run/{place.id}")],
     )
 

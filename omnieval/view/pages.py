@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from omnieval.report.html.markup import Markup, element, joined
 from omnieval.view.folders import RunPlace
 from omnieval.view.headlines import Headline
 from omnieval.view.query import AGAINST, APART, PAGE, SHOWS, SORTS, Query
 
+Look = Literal["rows", "figures", "facts"]
 _EXCERPT = 160
-_HEADS = ("Sample", "Outcome", "", "Question", "Reply")
+_HEADS = ("Sample", "Outcome", "Details", "Question", "Reply")
+_LOOKS = {"correct": "right", "wrong": "wrong", "failed": "wrong"}
 # What makes no sense of answers to questions, and of utterances.
 _OF_SPEECH, _OF_ANSWERS = ("errors", "worse", "better", "wer", "apart"), (
     "wrong", "unparsed", "correct", "flipped", "lost", "gained",
@@ -43,17 +45,19 @@ def samples_page(
     query: Query,
     rows: Sequence[sqlite3.Row],
     count: int,
+    counts: Mapping[str, int],
     facets: Sequence[sqlite3.Row],
     others: Sequence[RunPlace],
     remarks: Sequence[str],
 ) -> str:
+    """rows: of this page. count: of all pages. counts: of the whole run, by `show`."""
     url = f"/run/{place.id}"
     lines = [
         element(
             "tr",
             element("th", element("a", element("bdi", row["id"]),
                                   href=f"{url}/sample/{row['n']}{query.url()}"), scope="row"),
-            element("td", _badge(row["outcome"])), element("td", _told(row)),
+            element("td", badge(row["outcome"])), element("td", _told(row)),
             element("td", element("bdi", _short(row["question"])), class_="text"),
             element("td", element("bdi", _short(row["reply"])), class_="text"),
         )
@@ -65,12 +69,25 @@ def samples_page(
         element("p", joined(element("b", about.figure), " · ") if about.figure else None, about.about,
                 class_="about"),
         *(element("p", text, class_="warning") for text in remarks if text),
+        _tallies(query, counts, url),
         _filters(query, facets, others, url, speech=about.speech),
         turn,
         table("Samples", _HEADS, element("tbody", *lines)) if rows else None,
         turn if len(rows) > 10 else None,
         crumbs=[("Runs", "/")],
     )  # fmt: skip
+
+
+def _tallies(query: Query, counts: Mapping[str, int], url: str) -> Markup | None:
+    """How the run ended, each part a press away."""
+    links = [
+        element("li", element("a", element("b", f"{count:,}"), f" {SHOWS[show][0]}",
+                              href=url + Query(show=show, sort=query.sort, other=query.other).url(),
+                              aria_current="true" if show == query.show else None,
+                              class_=_LOOKS.get(show)))
+        for show, count in counts.items()
+    ]  # fmt: skip
+    return element("ul", *links, class_="tallies", aria_label="Outcomes") if links else None
 
 
 def _filters(
@@ -112,11 +129,17 @@ def _select(label: str, name: str, choices: Sequence[tuple[str, str]], chosen: s
     return element("label", label, element("select", *options, name=name))
 
 
-def table(caption: str, heads: Sequence[str], *bodies: Markup) -> Markup:
-    """caption: for those who cannot see what it is a table of."""
+def section(title: str, *content: Markup | None) -> Markup:
+    """A part of a page under its title."""
+    return element("section", element("h2", title), *content)
+
+
+def table(caption: str, heads: Sequence[str], *bodies: Markup, look: Look = "rows") -> Markup:
+    """caption: for those who cannot see what it is a table of. look: `rows` become cards on a phone, `figures`
+    are numbers behind a name, `facts` are words behind one."""
     head = element("thead", element("tr", *(element("th", text, scope="col") for text in heads)))
     whole = element("table", element("caption", caption), head, *bodies)
-    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    return element("div", whole, class_=f"scroll {look}", tabindex="0", role="region", aria_label=caption)
 
 
 def turning(query: Query, url: str, shown: int, count: int, size: int) -> Markup:
@@ -135,9 +158,10 @@ def turning(query: Query, url: str, shown: int, count: int, size: int) -> Markup
     )
 
 
-def _badge(outcome: str) -> Markup:
-    look = {"correct": "right", "wrong": "wrong", "failed": "wrong"}.get(outcome, "")
-    return element("span", outcome.replace("_", " "), class_=f"badge {look}")
+def badge(text: str, look: str | None = None) -> Markup:
+    """A word on a ground of its own. look: right or wrong, where the outcome does not say it."""
+    look = _LOOKS.get(text, "") if look is None else look
+    return element("span", text.replace("_", " "), class_=f"badge {look}")
 
 
 def _told(row: sqlite3.Row) -> str:

@@ -87,6 +87,14 @@ class Query:
         return f"?{urlencode(given)}" if given else ""
 
 
+def tallies(index: sqlite3.Connection) -> dict[str, int]:
+    """How many samples of a run each `show` finds that needs no other run; those that find none are left out."""
+    alone = [key for key in SHOWS if key not in AGAINST]
+    counts = ", ".join(f"total({SHOWS[key][1]})" for key in alone)
+    found = index.execute(f"SELECT {counts} FROM main.sample s").fetchone()
+    return {key: int(count) for key, count in zip(alone, found, strict=True) if count}
+
+
 class Found:
     """The samples of a query in an opened index."""
 

@@ -10,7 +10,7 @@ from omnieval.view.pages import document, table, turning
 from omnieval.view.query import Query
 
 PAGE = 200
-_HEADS = ("Run", "Result", "What was run", "")
+_HEADS = ("Run", "Result", "What was run", "Remark")
 
 
 def runs_page(root: str, blocks: Sequence[Block], query: Query, shown: int, count: int) -> str:

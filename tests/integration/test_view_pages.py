@@ -145,7 +145,11 @@ def test_a_keyboard_reaches_filter_rows_and_players(viewer: Viewer, open_page: O
     page.keyboard.press("Enter")
     reached = focusable_by_tab(page)
     assert "DIV Frames" in reached
-    assert sum(name.startswith("AUDIO sound at") for name in reached) == page.locator(".segments audio").count() > 0
+    assert (
+        sum(name.startswith("AUDIO sound at") for name in reached)
+        == page.locator(".segments audio").count()
+        > 0
+    )
 
 
 def test_focus_is_seen(viewer: Viewer, open_page: OpenPage) -> None:

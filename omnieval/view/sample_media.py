@@ -1,0 +1,82 @@
+"""What a sample's page shows of its media: frames, segments of sound, whole files, and how sounds look."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from omnieval.errors import MediaError
+from omnieval.report.html.markup import Markup, element, joined
+from omnieval.scoring.sound_health import read_own_rate
+from omnieval.view.material import MediaFile
+from omnieval.view.pages import section
+
+_STRETCHES = 400
+# Short sounds: what was said, and the voice to say it in.
+_DRAWN = ("answer", "try", "reference", "recording")
+_CALLED = {"reference": "voice to speak in", "recording": "the set's own recording", "try": "earlier try"}
+
+
+def media_section(files: tuple[MediaFile, ...], url: str) -> Markup | None:
+    """url: of the sample, without a query."""
+    numbered = [(file, f"{url}/media/{k}") for k, file in enumerate(files)]
+    strip = [
+        element("figure", element("img", src=place, alt=f"frame at {_at(file)}", loading="lazy"),
+                element("figcaption", _at(file)))
+        for file, place in numbered if file.role == "frame"
+    ]  # fmt: skip
+    sounds = [
+        element("li", element("span", _at(file)), _player(place, f"sound at {_at(file)}", preload="none"))
+        for file, place in numbered
+        if file.role == "segment"
+    ]
+    whole = [_whole(file, place) for file, place in numbered if file.role not in ("frame", "segment")]
+    if not strip and not sounds and not whole:
+        return None
+    return section(
+        "Media",
+        element("div", *strip, class_="strip", tabindex="0", role="region", aria_label="Frames")
+        if strip
+        else None,
+        element("details", element("summary", f"{len(sounds)} segments of sound"),
+                element("ol", *sounds, class_="segments")) if sounds else None,
+        element("div", *whole, class_="whole") if whole else None,
+    )  # fmt: skip
+
+
+def _whole(file: MediaFile, url: str) -> Markup:
+    called = _CALLED.get(file.role, file.role)
+    if file.kind == "image":
+        shown = element("img", src=url, alt=called, loading="lazy")
+    elif file.kind == "video":
+        shown = element("video", src=url, controls=True, preload="metadata", aria_label=called)
+    else:
+        shown = joined(_wave(file, called) if file.role in _DRAWN else None, _player(url, called))
+    told = joined(element("b", called), " ", element("bdi", file.path.name))
+    return element("figure", element("figcaption", told), shown)
+
+
+def _player(url: str, label: str, preload: str = "metadata") -> Markup:
+    return element("audio", src=url, controls=True, preload=preload, aria_label=label)
+
+
+def _wave(file: MediaFile, called: str) -> Markup | None:
+    """The sound's outline, of full scale; a press on it goes to that place of the sound (`view.js`)."""
+    try:
+        sound, _ = read_own_rate(file.path)
+    except MediaError as error:
+        return element("p", str(error))
+    if not len(sound):
+        return None
+    stretches = np.array_split(np.nan_to_num(sound[:, 0]), min(_STRETCHES, len(sound)))
+    above = [f"{i} {40 - 38 * min(1.0, float(s.max())):.1f}" for i, s in enumerate(stretches)]
+    below = [f"{i} {40.5 - 38 * max(-1.0, float(s.min())):.1f}" for i, s in enumerate(stretches)]
+    outline = element("path", d=f"M{'L'.join(above + below[::-1])}Z")
+    drawing = element(
+        "svg", outline, viewBox=f"0 0 {len(stretches)} 80", preserveAspectRatio="none",
+        role="img", aria_label=f"Waveform: {called}",
+    )  # fmt: skip
+    return element("div", drawing, class_="wave")
+
+
+def _at(file: MediaFile) -> str:
+    return "" if file.timestamp is None else f"{file.timestamp:.2f} s"
