@@ -135,8 +135,8 @@ def section(title: str, *content: Markup | None) -> Markup:
 
 
 def table(caption: str, heads: Sequence[str], *bodies: Markup, look: Look = "rows") -> Markup:
-    """caption: for those who cannot see what it is a table of. look: `rows` become cards on a phone, `figures`
-    are numbers behind a name, `facts` are words behind one."""
+    """caption: for those who cannot see what it is a table of. look: `rows` become cards on a phone,
+    `figures` are numbers behind a name, `facts` are words behind one."""
     head = element("thead", element("tr", *(element("th", text, scope="col") for text in heads)))
     whole = element("table", element("caption", caption), head, *bodies)
     return element("div", whole, class_=f"scroll {look}", tabindex="0", role="region", aria_label=caption)

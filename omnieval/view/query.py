@@ -88,7 +88,7 @@ class Query:
 
 
 def tallies(index: sqlite3.Connection) -> dict[str, int]:
-    """How many samples of a run each `show` finds that needs no other run; those that find none are left out."""
+    """How many samples each `show` finds that needs no other run; those that find none are left out."""
     alone = [key for key in SHOWS if key not in AGAINST]
     counts = ", ".join(f"total({SHOWS[key][1]})" for key in alone)
     found = index.execute(f"SELECT {counts} FROM main.sample s").fetchone()

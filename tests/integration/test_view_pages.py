@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -25,9 +25,12 @@ from tests.integration.browser import (
 from tests.integration.viewer import Viewer, open_indexed, viewing
 from tests.runs import choice_run, many_questions, speech_run
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Route
+
 pytestmark = pytest.mark.browser
 
-Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 LONG = "The speaker says that nothing was decided, and the picture on the wall shows a ship. " * 9
 OUTCOMES = ("correct", "wrong", "correct", "unparsed", "read otherwise", "timeout", "correct") * 9
 # Page -> run, and what follows its URL; `{other}` is the id of the run that it is compared with.
@@ -44,7 +47,6 @@ PAGES = {
     "said": ("said", "?sort=wer"),
     "said-sample": ("said", "/sample/0"),
     "said-against": ("said", "/against/{other}"),
-    "gone": ("", "/run/0123456789ab"),
 }
 OTHERS = {"monday": "tuesday", "said": "said-again"}
 
@@ -68,7 +70,7 @@ def viewer(tmp_path_factory: pytest.TempPathFactory, cache_dir: Path) -> Iterato
     for name, wers in (("said", (0.5, 0.0, 0.25)), ("said-again", (0.0, 0.5, 0.25))):
         speech_run(runs / name, [{"wer": wer, "sim[wavlm-sv]": wer / 2 + 0.5} for wer in wers])
     suite(runs / "challenge")
-    many_questions(runs / "large", 30_000)
+    many_questions(runs / "large", 40_000)
     with viewing(runs, folder / "cache") as found:
         yield found
 
@@ -89,43 +91,57 @@ def address(viewer: Viewer, name: str) -> str:
     return viewer.run(run, rest) if run else viewer.host + rest
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [PHONE, DESKTOP])
+def looked_at(page: Page, name: str) -> None:
+    """A page narrow and wide, light and dark: nothing hangs out of the window, every text is legible."""
+    for width in (PHONE, DESKTOP):
+        page.set_viewport_size({"width": width, "height": 900})
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            keep_picture(page, f"view-{name}-{width}-{scheme}")
+            assert not scrolls_sideways(page), (width, scheme)
+            assert pale_texts(page) == [], (width, scheme)
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_every_page_is_whole_legible_and_quiet(
-    viewer: Viewer, open_page: OpenPage, name: str, width: int, scheme: Scheme
-) -> None:
-    page = open_page(viewer.url, width=width, scheme=scheme)
-    if name == "gone":
-        answer = page.goto(address(viewer, name))
-        assert answer is not None
-        assert answer.status == 404
-    else:
-        open_indexed(page, address(viewer, name))
-        heard = watched(page)
-        page.reload(wait_until="networkidle")
-        assert heard.errors == []
-        assert [url for url in heard.asked if not url.startswith(viewer.host)] == []
-    keep_picture(page, f"view-{name}-{width}-{scheme}")
+def test_every_page_is_whole_legible_and_quiet(viewer: Viewer, open_page: OpenPage, name: str) -> None:
+    page = open_page(viewer.url)
+    open_indexed(page, address(viewer, name))
+    heard = watched(page)
+    page.reload(wait_until="networkidle")
+    looked_at(page, name)
     assert page.locator("h1").count() == 1
-    assert not scrolls_sideways(page)
-    assert pale_texts(page) == []
+    assert heard.errors == []
+    assert [url for url in heard.asked if not url.startswith(viewer.host)] == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [PHONE, DESKTOP])
-def test_a_page_that_waits_for_its_index_tells_how_far_it_is(
-    viewer: Viewer, open_page: OpenPage, width: int, scheme: Scheme
-) -> None:
-    viewer.index("large").unlink(missing_ok=True)
-    page = open_page(viewer.url, width=width, scheme=scheme)
+def test_a_page_of_a_run_that_is_gone_says_so(viewer: Viewer, open_page: OpenPage) -> None:
+    page = open_page(viewer.url)
+    answer = page.goto(f"{viewer.host}/run/0123456789ab")
+    assert answer is not None
+    assert answer.status == 404
+    assert page.get_by_text("No such run any more").is_visible()
+    looked_at(page, "gone")
+
+
+def test_a_page_that_waits_for_its_index_tells_how_far_it_is(viewer: Viewer, open_page: OpenPage) -> None:
+    page = open_page(viewer.url)
+    held: list[bool] = []
+
+    def hold(route: Route) -> None:
+        """Let the page be as it is at first, however long one looks at it."""
+        answer = route.fetch()
+        held.append("refresh" in answer.headers)
+        route.fulfill(response=answer, headers={k: v for k, v in answer.headers.items() if k != "refresh"})
+
+    page.route("**/run/*", hold)
     page.goto(viewer.run("large"))
+    assert held == [True]
     assert page.get_by_role("progressbar").count() == 1
-    keep_picture(page, f"view-waiting-{width}-{scheme}")
-    assert not scrolls_sideways(page)
-    assert pale_texts(page) == []
+    looked_at(page, "waiting")
+    page.unroute("**/run/*")
+    page.reload()
     page.get_by_role("table", name="Samples").wait_for(timeout=60_000)
-    assert page.get_by_text("of 30,000").count() > 0
+    assert page.get_by_text("of 40,000").count() > 0
 
 
 def test_a_keyboard_reaches_filter_rows_and_players(viewer: Viewer, open_page: OpenPage) -> None:

@@ -143,6 +143,17 @@ def test_filters_flips_and_search(client: TestClient, tmp_path: Path) -> None:
         assert client.get(f"/run/{run}{odd}").status_code == 200
 
 
+def test_how_a_run_ended_is_counted_and_a_press_away(client: TestClient) -> None:
+    url = f"/run/{run_id(client, 'a')}"
+    page = client.get(url).text
+    counted = re.findall(r'<a href="([^"]+)"[^>]*><b>([\d,]+)</b> ([\w ]+)</a>', page)
+    assert [(number, what) for _, number, what in counted] == [
+        ("9", "all"), ("5", "wrong"), ("1", "unparsed"), ("1", "failed"), ("3", "unhealthy"), ("2", "correct"),
+    ]  # fmt: skip
+    for place, number, _ in counted:
+        assert f"of {number}<" in client.get(place).text
+
+
 def test_what_needs_another_run_says_so_without_one(client: TestClient) -> None:
     run, other = run_id(client, "a"), run_id(client, "b")
     page = client.get(f"/run/{run}?show=flipped&sort=apart").text
@@ -222,7 +233,10 @@ def test_media_outside_the_data_set_are_not_served(tmp_path: Path) -> None:
         assert client.get(f"/run/{name}/sample/0/media/{k}").status_code == 404
 
 
-def test_a_page_tells_how_far_the_index_is_and_comes_when_it_is_there(tmp_path: Path) -> None:
+def test_a_page_tells_how_far_the_index_is_and_comes_when_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("omnieval.view.index._PATIENCE_S", 0.01)
     run = many_questions(tmp_path / "runs" / "a", 20_000)
     client = opened(tmp_path / "runs", tmp_path / "index")
     (name,) = find_runs(tmp_path / "runs")

@@ -89,7 +89,7 @@ def test_odd_details_of_a_score_leave_the_rest_of_the_page(
     score["details"][key] = new
     file.write_text("\n".join([json.dumps(score), *rest]) + "\n")
     page = visit(root, tmp_path)
-    assert ("Answer: A" if kind == "choice" else "Heard by") in page.replace("<mark>", "").replace(
+    assert ("Answer: A" if kind == "choice" else "<h2>Heard</h2>") in page.replace("<mark>", "").replace(
         "</mark>", ""
     )
 
