@@ -151,7 +151,7 @@ def test_a_keyboard_reaches_filter_rows_and_players(viewer: Viewer, open_page: O
     assert {"SELECT Show", "SELECT Order", "INPUT Text", "BUTTON Filter"} <= set(reached)
     rows = page.locator("tbody th a").all_inner_texts()
     assert [name.removeprefix("A ") for name in reached if name.removeprefix("A ") in rows] == rows
-    page.get_by_label("Text").focus()
+    page.get_by_role("searchbox", name="Text").focus()
     page.keyboard.type("no such words")
     page.keyboard.press("Enter")
     page.wait_for_url("**text=no+such+words**")
