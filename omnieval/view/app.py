@@ -36,6 +36,7 @@ _STATIC = {
     "style.css": ("omnieval.report.html", "style.css", "text/css"),
     "view.css": ("omnieval.view", "static/view.css", "text/css"),
     "view.js": ("omnieval.view", "static/view.js", "text/javascript"),
+    "icon.svg": ("omnieval.view", "static/icon.svg", "image/svg+xml"),
 }
 # Samples whose files are known without reading their records again, and runs in a list to choose from.
 _REMEMBERED, _CHOICES = 32, 200

@@ -30,6 +30,7 @@ def document(title: str, *content: Markup | None, crumbs: Sequence[tuple[str, st
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("title", f"{title} · omnieval"),
+        element("link", rel="icon", type="image/svg+xml", href="/static/icon.svg"),
         element("link", rel="stylesheet", href="/static/style.css"),
         element("link", rel="stylesheet", href="/static/view.css"),
         element("script", src="/static/view.js", defer=True),

@@ -99,6 +99,12 @@ def test_no_path_leads_outside(client: TestClient) -> None:
         assert client.get(url).status_code == 404
 
 
+def test_every_file_that_a_page_links_is_there_also_the_icon(client: TestClient) -> None:
+    linked = re.findall(r'(?:href|src)="(/static/[^"]+)"', client.get("/").text)
+    assert "/static/icon.svg" in linked
+    assert [client.get(url).status_code for url in linked] == [200] * len(linked)
+
+
 def test_headers_forbid_what_pages_do_not_need(client: TestClient) -> None:
     headers = client.get("/").headers
     assert headers["content-security-policy"].startswith("default-src 'none'")
