@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from omnieval.benchmarks import rows
+from omnieval.benchmarks.hub import snapshot_of
 from omnieval.config import counted, suggest
 from omnieval.errors import ConfigError, DataError
 from omnieval.media.content_key import content_keys
@@ -21,8 +23,9 @@ _ARCHIVES = ("Videos.tar", "videos.tar", "Videos.tar.gz", "Videos.tgz", "Videos.
 def locate(data: Path) -> tuple[Path, Path]:
     """(question file, videos folder). `data` is the data set's folder or the question file itself.
 
-    The videos folder may lie in an archive beside the question file (see `omnieval.media.source`); a plain
-    one comes first. Raises DataError with what was found instead.
+    A folder of the hub's cache stands for its newest snapshot. The videos folder may lie in an archive
+    beside the question file (see `omnieval.media.source`); a plain one comes first. Raises DataError with
+    what was found instead.
     """
     if data.is_file():
         if is_archive(data):
@@ -32,12 +35,19 @@ def locate(data: Path) -> tuple[Path, Path]:
     else:
         if not data.is_dir():
             raise DataError(f"{data}: no such folder; give the folder with qa.json and Videos/")
-        root = data
+        root = snapshot_of(data)
         qa_file = rows.first_file(root / name for name in ("qa.json", "QA.json"))
     if qa_file is None:
         found = ", ".join(sorted(path.name for path in root.iterdir())[:8]) or "nothing"
-        raise DataError(f"{root}: expected qa.json and a folder Videos, found {found}")
+        raise DataError(f"{root}: expected qa.json and a folder Videos, found {found}{_hint(root)}")
     return qa_file, _videos(root)
+
+
+def _hint(root: Path) -> str:
+    if not any(any(place.glob("*.parquet")) for place in (root, root / "data")):
+        return ""
+    source = shlex.quote(str(root))
+    return f"; make them of these parquet files: omnieval data convert daily-omni --src {source} --dst DIR"
 
 
 def _videos(root: Path) -> Path:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from omnieval import api
 from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.daily_omni import DailyOmni
+from omnieval.benchmarks.daily_omni_data import locate
 from omnieval.errors import ConfigError, DataError, MediaError
 from omnieval.media.cache import MediaCache
 from omnieval.media.prepare import prepare_media
@@ -405,3 +406,17 @@ def test_the_fingerprint_follows_the_questions_not_the_place(tmp_path: Path) -> 
     assert load(data_set(tmp_path / "b", [ROW])).fingerprint() == first
     for change in ({"Answer": "C"}, {"Question": "?"}, {"Choice": ["A. x", "B. y"]}, {"video_id": "v2"}):
         assert load(data_set(tmp_path / "b", [ROW | change])).fingerprint() != first
+
+
+def test_a_folder_of_the_hubs_cache_stands_for_its_newest_snapshot(tmp_path: Path) -> None:
+    snapshot = tmp_path / "snapshots" / "0a1b"
+    (snapshot / "Videos").mkdir(parents=True)
+    (snapshot / "qa.json").write_text("[]")
+    assert locate(tmp_path) == (snapshot / "qa.json", snapshot / "Videos")
+
+
+def test_parquet_files_of_a_hub_name_the_command_that_converts_them(tmp_path: Path) -> None:
+    (tmp_path / "a b" / "data").mkdir(parents=True)
+    (tmp_path / "a b" / "data" / "test-00000-of-00001.parquet").touch()
+    with pytest.raises(DataError, match=r"omnieval data convert daily-omni --src '.*a b' --dst DIR"):
+        locate(tmp_path / "a b")

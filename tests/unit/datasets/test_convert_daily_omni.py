@@ -488,8 +488,11 @@ def test_no_release_at_all(tmp_path: Path) -> None:
         convert_daily_omni(tmp_path / "none", tmp_path / "out")
     (tmp_path / "Videos.tar").touch()
     with pytest.raises(
-        DataError, match=r"expected data/test-00000-of-00010.parquet and so on, found Videos.tar"
+        DataError, match=r"expected data/test-00000-of-00010.parquet and so on, found Videos.tar$"
     ):
+        convert_daily_omni(tmp_path, tmp_path / "out")
+    (tmp_path / "qa.json").touch()
+    with pytest.raises(DataError, match="it is converted already: give it to a run with --data"):
         convert_daily_omni(tmp_path, tmp_path / "out")
 
 
