@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from urllib.parse import quote
 
 from pydantic import TypeAdapter
 
@@ -11,7 +10,7 @@ from omnieval.diagnose.findings import SIGNIFICANT, WORSE, Diagnosis, RungRow
 from omnieval.diagnose.run import DIAGNOSIS
 from omnieval.diagnose.rungs import RECIPE
 from omnieval.report.html import Article, document
-from omnieval.report.html.markup import Markup, element
+from omnieval.report.html.parts import report_links
 from omnieval.report.markdown import to_markdown
 from omnieval.report.page import Page, Table
 from omnieval.runlog.files import replace_file, replace_json
@@ -70,11 +69,7 @@ def diagnosis_page(diagnosis: Diagnosis) -> Page:
 
 def diagnosis_html(diagnosis: Diagnosis) -> str:
     """One file, with links to the reports of the rungs."""
-    links: list[Markup | str] = []
-    for row in diagnosis.rungs:
-        if row.report is not None:
-            links += [", " if links else "Reports: ", element("a", row.name, href=quote(f"./{row.report}"))]
-    before = element("p", *links, class_="about") if links else None
+    before = report_links((row.name, row.report) for row in diagnosis.rungs)
     return document([Article(diagnosis_page(diagnosis), "Diagnosis", before=before)])
 
 

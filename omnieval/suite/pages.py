@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
 from omnieval.report.html import Article, document
-from omnieval.report.html.markup import Markup, element
+from omnieval.report.html.parts import report_links
 from omnieval.report.markdown import to_markdown
 from omnieval.report.page import Page, Table
 from omnieval.runlog.files import replace_file, replace_json
@@ -44,11 +42,7 @@ def suite_page(report: SuiteReport) -> Page:
 
 def suite_html(report: SuiteReport) -> str:
     """One file, with links to the reports of the members."""
-    links: list[Markup | str] = []
-    for row in report.members:
-        if row.report is not None:
-            links += [", " if links else "Reports: ", element("a", row.name, href=quote(f"./{row.report}"))]
-    before = element("p", *links, class_="about") if links else None
+    before = report_links((row.name, row.report) for row in report.members)
     return document([Article(suite_page(report), "Suite", before=before)])
 
 

@@ -17,7 +17,7 @@ from omnieval.report.gate.file import Gate
 from omnieval.report.gate.line import FIGURES, OPERATORS, GateLine
 from omnieval.report.gate.reading import Reading, read_figure
 from omnieval.report.speech import SpeechReport
-from omnieval.scoring.early import EARLY_FIGURES, Figure
+from omnieval.scoring.early import Figure
 from omnieval.stats import RTF_NOISE, RTF_REAL
 
 Verdict = Literal["pass", "fail", "undecided"]
@@ -81,10 +81,9 @@ def _judged(line: GateLine, side: Side, path: Path) -> LineResult:
     else:
         reading = read_figure(side, line.name, line.argument)
     verdict, reason = _verdict(line, reading)
-    if _ended_early(side):
-        for figure in EARLY_FIGURES:
-            if line.name == figure and not (figure == "unhealthy" and line.by_value):
-                return _decided_early(line, figure, side.report, reading)
+    figure = line.early_figure
+    if _ended_early(side) and figure is not None:
+        return _decided_early(line, figure, side.report, reading)
     if _ended_early(side) and line.name not in _KNOWN_EARLY and not line.by_value:
         verdict, reason = (
             "undecided",

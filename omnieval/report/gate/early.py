@@ -6,7 +6,7 @@ from omnieval.benchmarks.registry import BENCHMARKS
 from omnieval.config import RunConfig
 from omnieval.errors import ConfigError
 from omnieval.report.gate.file import find_gate, load_gate
-from omnieval.scoring.early import EARLY_FIGURES, EarlyLine, EarlyPlan
+from omnieval.scoring.early import EarlyLine, EarlyPlan
 
 
 def early_plan(config: RunConfig) -> EarlyPlan | None:
@@ -27,10 +27,9 @@ def early_plan(config: RunConfig) -> EarlyPlan | None:
         )
     gate = load_gate(find_gate(config.gate))
     lines = tuple(
-        EarlyLine(line.text, figure, line.operator, line.threshold)
+        EarlyLine(line.text, line.early_figure, line.operator, line.threshold)
         for line in gate.lines(config.recipe)
-        for figure in EARLY_FIGURES
-        if line.name == figure and not (figure == "unhealthy" and line.by_value)
+        if line.early_figure is not None
     )
     if not lines:
         raise ConfigError(

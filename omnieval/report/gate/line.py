@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from omnieval.config import suggest
+from omnieval.scoring.early import EARLY_FIGURES, Figure
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -90,6 +91,13 @@ class GateLine:
     operator: str
     threshold: Any
     by_value: bool = False
+
+    @property
+    def early_figure(self) -> Figure | None:
+        """The figure by which a part of the questions can decide the line; None for any other line."""
+        if self.name == "unhealthy" and self.by_value:
+            return None
+        return next((figure for figure in EARLY_FIGURES if figure == self.name), None)
 
 
 def parse_line(text: str, number: int) -> GateLine:

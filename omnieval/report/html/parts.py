@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import quote
 
-from omnieval.report.html.markup import Markup
+from omnieval.report.html.markup import Markup, element
 
 Tone = Literal["", "main", "good", "bad", "doubt"]
 
@@ -48,3 +50,15 @@ class Folds:
     title: str
     intro: str
     folds: tuple[Fold, ...]
+
+
+def report_links(reports: Iterable[tuple[str, str | None]]) -> Markup | None:
+    """A line of links to the reports of a page's parts; None without any.
+
+    reports: name of each part, and where its report lies from the page; None where it has none.
+    """
+    links: list[Markup | str] = []
+    for name, place in reports:
+        if place is not None:
+            links += [", " if links else "Reports: ", element("a", name, href=quote(f"./{place}"))]
+    return element("p", *links, class_="about") if links else None
