@@ -29,8 +29,8 @@ def path(cache_dir: CacheDir = None) -> None:
 @cache_app.command()
 def info(cache_dir: CacheDir = None) -> None:
     """Show how many entries the cache holds, and their size."""
-    from omnieval.config import counted
     from omnieval.media.cache_care import entries
+    from omnieval.wording import counted
 
     found = list(entries(_open(cache_dir)))
     size = size_text(sum(entry.size for entry in found))
@@ -43,8 +43,8 @@ def verify(
     remove: Annotated[bool, typer.Option("--remove", help="Remove damaged entries.")] = False,
 ) -> None:
     """Read every file and compare it with its manifest; exit code 1 when an entry is damaged."""
-    from omnieval.config import counted
     from omnieval.media import cache_care
+    from omnieval.wording import counted
 
     cache = _open(cache_dir)
     found = list(cache_care.damaged(cache))
@@ -70,8 +70,8 @@ def prune(
 ) -> None:
     """Shrink the cache. What was used within the last hour stays, since a run may be sending it; media that
     lay inside a table stay for a day."""
-    from omnieval.config import counted
     from omnieval.media import cache_care
+    from omnieval.wording import counted
 
     most_bytes = bytes_of(max_size, "--max-size")
     result = cache_care.prune(_open(cache_dir), most_bytes=most_bytes)

@@ -384,7 +384,6 @@ def list_names(
     """List the names that other commands take."""
     from omnieval.backends.registry import BACKENDS
     from omnieval.benchmarks.registry import BENCHMARKS
-    from omnieval.config import suggest
     from omnieval.errors import ConfigError
     from omnieval.parsing import RULES
     from omnieval.recipe_files import recipe_names
@@ -392,6 +391,7 @@ def list_names(
     from omnieval.scoring.asr import RECOGNISERS
     from omnieval.scoring.speaker import ENCODERS
     from omnieval.suite import suite_names
+    from omnieval.wording import suggest
 
     names: dict[str, Callable[[], list[str]]] = {
         "benchmarks": BENCHMARKS.names,

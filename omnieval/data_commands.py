@@ -67,10 +67,10 @@ def convert(
 ) -> None:
     """Bring a release into the layout that a recipe reads. A second call does only what is missing."""
     from omnieval import datasets
-    from omnieval.config import suggest
     from omnieval.datasets.unpack import videos_archive
     from omnieval.errors import ConfigError
     from omnieval.sizes import bytes_of
+    from omnieval.wording import suggest
 
     if to not in ("layout", "parquet") or (to == "parquet" and name != "daily-omni"):
         raise ConfigError(f"--to {to}: {name} is converted to layout, and daily-omni also to parquet")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from omnieval.config import counted
 from omnieval.engine.fill import Filled
 from omnieval.parsing import visible
+from omnieval.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,8 +11,8 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from omnieval.config import suggest
 from omnieval.errors import ConfigError
+from omnieval.wording import suggest
 
 
 @dataclass(frozen=True)

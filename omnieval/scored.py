@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from omnieval.benchmarks.seed_tts_list import locate
-from omnieval.config import RecogniserConfig, RunConfig, SimilarityConfig, environment_paths, suggest
+from omnieval.config import RecogniserConfig, RunConfig, SimilarityConfig, environment_paths
 from omnieval.engine.execute import Execution, Notify, execute
 from omnieval.engine.progress import Listener
 from omnieval.errors import ConfigError, ScoringError
@@ -36,6 +36,7 @@ from omnieval.scoring.choice import score_choices
 from omnieval.scoring.spoken import Heard, SpokenScores, load_judge, score_spoken, unscored
 from omnieval.settings import reconfigure, rule_named
 from omnieval.types import Response, Score
+from omnieval.wording import suggest
 
 # What scoring a spoken run may change.
 _HEARING = frozenset({"recogniser", "similarity"})

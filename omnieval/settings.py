@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from omnieval.benchmarks.registry import BENCHMARKS
-from omnieval.config import RunConfig, Strict, load_recipe, resolve, suggest
+from omnieval.config import RunConfig, Strict, load_recipe, resolve
 from omnieval.errors import ConfigError
 from omnieval.parsing import RULES
 from omnieval.recipe_files import find_recipe
 from omnieval.runlog import Run
 from omnieval.samples import sample_dir, sample_settings
+from omnieval.wording import suggest
 
 # Mappings whose keys are free; they are replaced whole, not merged key by key.
 _FREE_MAPPINGS = frozenset({"extra_body", "filter", "groups"})

@@ -16,9 +16,10 @@ from omnieval.backends.failed import FailedTry
 from omnieval.backends.server_description import ServerDescription
 from omnieval.backends.short_answers import beginning, refuse_nested
 from omnieval.backends.transport_faults import broken, timeout_failure
-from omnieval.config import RunConfig, most_in_flight, suggest
+from omnieval.config import RunConfig, most_in_flight
 from omnieval.errors import BackendError, ConfigError
 from omnieval.types import Failure, JsonDict, MediaPart, MediaUrl, Request, ServerFacts
+from omnieval.wording import suggest
 
 if TYPE_CHECKING:
     import httpx

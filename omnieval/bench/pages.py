@@ -11,7 +11,6 @@ from omnieval.bench.figures import LABELS_OF_SPEED, more_is_better
 from omnieval.bench.output import OutputRow
 from omnieval.bench.report import BenchReport, SpeedRow, build_bench_report
 from omnieval.bench.store import Bench
-from omnieval.config import counted
 from omnieval.errors import ScoringError
 from omnieval.report.markdown import to_markdown
 from omnieval.report.page import Page, Table
@@ -20,6 +19,7 @@ from omnieval.report.tables import headline, percent
 from omnieval.runlog.files import replace_file, replace_json
 from omnieval.runlog.store import REPORT_JSON, REPORT_MD
 from omnieval.types import JsonDict
+from omnieval.wording import counted
 
 
 def bench_page(report: BenchReport) -> Page:

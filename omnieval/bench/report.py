@@ -10,7 +10,6 @@ from typing import Any, Literal
 from omnieval.bench.figures import LABELS_OF_SPEED, speed_of
 from omnieval.bench.output import OutputRow, output_of
 from omnieval.bench.store import COLD, LEAST_REPEATS, LOAD, Bench, BenchRun
-from omnieval.config import counted
 from omnieval.errors import ScoringError
 from omnieval.report.accounting import identity
 from omnieval.report.busy import busy_lines
@@ -18,6 +17,7 @@ from omnieval.report.compare.settings import differing_settings, require_compara
 from omnieval.report.stages import StageRow, stage_lines, stage_rows
 from omnieval.stats import LatencyDifference, latency_difference
 from omnieval.stats.noise import RTF_REAL
+from omnieval.wording import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from omnieval.bench.pages import write_report
 from omnieval.bench.store import COLD, LEAST_REPEATS, Bench, begin_or_check
-from omnieval.config import RunConfig, counted
+from omnieval.config import RunConfig
 from omnieval.engine.begin import run_name
 from omnieval.engine.deployment import require_ready
 from omnieval.engine.execute import Execution, Notify
@@ -22,6 +22,7 @@ from omnieval.runlog.store import new_directory
 from omnieval.scored import execute_and_score
 from omnieval.scoring.spoken import Heard
 from omnieval.settings import configure, restored
+from omnieval.wording import counted
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from omnieval.config import RunConfig, SelectConfig, Strict, suggest
+from omnieval.config import RunConfig, SelectConfig, Strict
 from omnieval.errors import ConfigError
 from omnieval.types import MediaPlan, PreparedMedia, Request, Sample
+from omnieval.wording import suggest
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from typing import Any
 
 from omnieval.benchmarks import rows
 from omnieval.benchmarks.hub import snapshot_of
-from omnieval.config import counted, suggest
 from omnieval.errors import ConfigError, DataError
 from omnieval.media.content_key import content_keys
 from omnieval.media.source import is_archive, is_there, listed
 from omnieval.parsing import gold_letter
 from omnieval.types import Failure, Sample
+from omnieval.wording import counted, suggest
 
 _FOLDERS = ("Videos", "videos")
 _ARCHIVES = ("Videos.tar", "videos.tar", "Videos.tar.gz", "Videos.tgz", "Videos.zip")

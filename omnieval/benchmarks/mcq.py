@@ -18,7 +18,8 @@ from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.choice_request import choice_request, frames_and_sounds
 from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, plan_headline
 from omnieval.benchmarks.hub import blobs_of, hub_id, hub_rows, snapshot_of
-from omnieval.benchmarks.mcq_rows import AnswerKind, Columns, Layout, SampleMaker, data_notes
+from omnieval.benchmarks.mcq_columns import Columns, Layout
+from omnieval.benchmarks.mcq_rows import AnswerKind, SampleMaker, data_notes
 from omnieval.benchmarks.row_files import no_splits, read_all, row_files
 from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, DataError, MediaError

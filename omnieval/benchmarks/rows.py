@@ -14,11 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from omnieval.config import counted
 from omnieval.errors import DataError, MediaError
 from omnieval.media.source import read_small_file
 from omnieval.parsing import lettered, well_formed
 from omnieval.types import Sample
+from omnieval.wording import counted
 
 _LONGEST_NAME = 100
 _MOST_OPTIONS = len(string.ascii_uppercase)

@@ -10,10 +10,10 @@ from typing import Any
 from omnieval.benchmarks import rows
 from omnieval.benchmarks.hub import snapshot_of
 from omnieval.benchmarks.media_index import VIDEO_SUFFIXES, MediaIndex
-from omnieval.config import counted
 from omnieval.errors import DataError
 from omnieval.parsing import gold_letter
 from omnieval.types import Failure, Sample
+from omnieval.wording import counted
 
 _GROUPS = {
     "duration": "duration",

@@ -14,12 +14,13 @@ from typing import Any
 from omnieval.benchmarks import rows
 from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.registry import BENCHMARKS
-from omnieval.config import RunConfig, Strict, counted, load_recipe, resolve
+from omnieval.config import RunConfig, Strict, load_recipe, resolve
 from omnieval.datasets.file_facts import FileFacts, all_facts
 from omnieval.datasets.known import KnownSize, known_size
 from omnieval.media.source import is_there
 from omnieval.recipe_files import find_recipe
 from omnieval.types import Sample
+from omnieval.wording import counted
 
 # A video may be this much longer or shorter than the class that its rows name, and than its sound.
 _CLASS_TOLERANCE_S, _SOUND_TOLERANCE_S = 5.0, 1.0

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from omnieval.benchmarks import rows
-from omnieval.config import counted
 from omnieval.datasets.merge import METADATA, Merged, Row, merge, name_of, official_rows, qa_row, repeats
 from omnieval.datasets.row_media import MEDIA, RowMedia, file_of, names_files
 from omnieval.datasets.shards import Shard, complete_shards
@@ -21,6 +20,7 @@ from omnieval.datasets.target import Target, WriteBehind
 from omnieval.errors import ConfigError, MediaError
 from omnieval.media.probe import video_facts
 from omnieval.parsing import gold_letter
+from omnieval.wording import counted
 
 COLUMNS = {
     "video_id": "text",

@@ -8,7 +8,6 @@ from typing import Any
 
 from omnieval.benchmarks import rows
 from omnieval.benchmarks.daily_omni_data import locate, sample_of, table_of
-from omnieval.config import counted
 from omnieval.datasets.merge import METADATA
 from omnieval.datasets.target import Target, storage_errors
 from omnieval.datasets.unpack import Unpacked
@@ -16,6 +15,7 @@ from omnieval.errors import DataError
 from omnieval.media.archives import read_member
 from omnieval.media.source import archived
 from omnieval.types import Sample
+from omnieval.wording import counted
 
 # Hubs show files of about this size well, and readers hold a row group of it.
 SHARD_BYTES, GROUP_BYTES = 500_000_000, 64_000_000

@@ -9,10 +9,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from omnieval.benchmarks import rows
-from omnieval.config import suggest
 from omnieval.datasets.hubs import HUBS, HubClient, Listing
 from omnieval.errors import ConfigError, DataError
 from omnieval.media.archives import bad_name
+from omnieval.wording import suggest
 
 _REPO = re.compile(r"[\w.-]+/[\w.-]+")
 

@@ -14,10 +14,10 @@ from typing import Any
 
 from omnieval.benchmarks import rows
 from omnieval.benchmarks.hub import snapshot_of
-from omnieval.config import counted
 from omnieval.datasets.pages import memory_for, pages
 from omnieval.errors import ConfigError, DataError
 from omnieval.sizes import size_text
+from omnieval.wording import counted
 
 # test-00000-of-00010.parquet, with or without a hash.
 _PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})(?:-[0-9a-f]+)?\.parquet")

@@ -18,13 +18,13 @@ from omnieval.benchmarks.hub import snapshot_of
 from omnieval.benchmarks.row_files import read_all
 from omnieval.benchmarks.seed_tts_list import no_list
 from omnieval.benchmarks.video_mme_data import VideoMMEFiles, locate, sample_of
-from omnieval.config import counted
 from omnieval.datasets.merge import name_of
 from omnieval.datasets.target import Target
 from omnieval.errors import DataError, MediaError
 from omnieval.media.archives import Member
 from omnieval.media.source import archived, is_archive, listed
 from omnieval.types import Sample
+from omnieval.wording import counted
 
 # A zip may hold one content under many names; media do not get smaller by this.
 _MOST_RATIO, _RATIO_FROM = 200, 2**24

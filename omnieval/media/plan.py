@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from omnieval.config import suggest
 from omnieval.errors import ConfigError
+from omnieval.wording import suggest
 
 AUDIO_RATE_HZ = 16_000
 MIN_SEGMENT_SAMPLES = 1_600

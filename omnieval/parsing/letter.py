@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from omnieval.config import suggest
 from omnieval.errors import ConfigError
 from omnieval.parsing.careful import careful
 from omnieval.parsing.daily_omni import daily_omni_official
@@ -15,6 +14,7 @@ from omnieval.parsing.options import lettered
 from omnieval.parsing.parsed import ParsedLetter, Rule
 from omnieval.parsing.video_mme import videomme_official
 from omnieval.parsing.vlmevalkit import vlmevalkit
+from omnieval.wording import suggest
 
 RULES: Mapping[str, Rule] = {
     "careful": careful,

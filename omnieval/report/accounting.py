@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from omnieval.config import counted
 from omnieval.report.story import story_of
 from omnieval.runlog import PlannedSample, Run
 from omnieval.runlog.rows import failure_of
 from omnieval.types import FAILURE_KINDS, Failure, Response, Score
+from omnieval.wording import counted
 
 _SHOWN_IDS = 5
 _SHOWN_REASONS = 3

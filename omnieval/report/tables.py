@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from omnieval.config import counted
 from omnieval.report.accounting import Count, FailureRow, sentence
 from omnieval.report.audit import HealthRow, health_warning, letter_warning
 from omnieval.report.build import Report
@@ -16,6 +15,7 @@ from omnieval.report.page import Page, Table
 from omnieval.report.proportion import Proportion
 from omnieval.report.servers import server_table
 from omnieval.report.stages import stage_table
+from omnieval.wording import counted
 
 _SHOWN_DISAGREEMENTS = 10
 _SHOWN_VALUES = 100

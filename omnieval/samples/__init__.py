@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from omnieval.config import suggest
 from omnieval.errors import ConfigError
+from omnieval.wording import suggest
 
 # By recipe or benchmark.
 _FOLDERS = {

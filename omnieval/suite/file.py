@@ -8,9 +8,10 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from omnieval.config import Strict, load_recipe, suggest
+from omnieval.config import Strict, load_recipe
 from omnieval.errors import ConfigError
 from omnieval.recipe_files import recipe_folder, recipe_names
+from omnieval.wording import suggest
 
 SUITES = "suites"
 

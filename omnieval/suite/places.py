@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from omnieval.config import suggest
 from omnieval.errors import ConfigError, DataError
+from omnieval.wording import suggest
 
 # What folders and archives of a benchmark are usually called, without case, hyphens and suffix.
 _USUAL = {"seed-tts": ("seedttstestset", "seedttseval")}

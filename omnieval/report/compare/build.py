@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from omnieval.config import counted, suggest
 from omnieval.errors import ConfigError
 from omnieval.parsing import RULES
 from omnieval.report.accounting import Count, accounting
@@ -21,6 +20,7 @@ from omnieval.report.denominators import is_asked
 from omnieval.report.proportion import Proportion
 from omnieval.report.speech import SpeechReport
 from omnieval.scoring.rotations import Pair
+from omnieval.wording import counted, suggest
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from omnieval.config import counted
 from omnieval.report.compare.build import Comparison
 from omnieval.report.compare.choice import AccuracyChange, ChoiceComparison, Flip
 from omnieval.report.compare.speech import MeanChange, SpeechComparison, UtteranceChange
 from omnieval.report.latency import LABELS
 from omnieval.report.page import Page, Table
 from omnieval.report.tables import percent
+from omnieval.wording import counted
 
 _SHOWN = 15
 # Directory names are too long to head columns.

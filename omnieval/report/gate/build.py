@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from omnieval.config import suggest
 from omnieval.errors import ConfigError, ScoringError
 from omnieval.report.build import Report
 from omnieval.report.compare import Side, compare_runs, load_side
@@ -19,6 +18,7 @@ from omnieval.report.gate.reading import Reading, read_figure
 from omnieval.report.speech import SpeechReport
 from omnieval.scoring.early import Figure
 from omnieval.stats import RTF_NOISE, RTF_REAL
+from omnieval.wording import suggest
 
 Verdict = Literal["pass", "fail", "undecided"]
 # What is known of a run that has not ended.

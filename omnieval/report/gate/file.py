@@ -8,10 +8,10 @@ from pathlib import Path
 
 import yaml
 
-from omnieval.config import suggest
 from omnieval.errors import ConfigError
 from omnieval.recipe_files import recipe_folder
 from omnieval.report.gate.line import GateLine, parse_line
+from omnieval.wording import suggest
 
 GATES = "gates"
 ALL = "all"

@@ -16,8 +16,8 @@ from typing import Any
 
 import yaml
 
-from omnieval.config import suggest
 from omnieval.scoring.early import EARLY_FIGURES, Figure
+from omnieval.wording import suggest
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from omnieval.config import counted
 from omnieval.report.measurements import measurements
+from omnieval.wording import counted
 
 _POINTS = 240
 _METRICS, _DEVICES = 24, 16

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from omnieval.config import suggest
 from omnieval.errors import ConfigError
+from omnieval.wording import suggest
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from omnieval.config import suggest
 from omnieval.errors import ConfigError, ScoringError
 from omnieval.media.audio import read_audio
 from omnieval.media.plan import AUDIO_RATE_HZ
+from omnieval.wording import suggest
 
 if TYPE_CHECKING:
     import numpy as np
