@@ -157,8 +157,8 @@ def _places(videos: Path, video_id: str) -> dict[str, tuple[Path, Path]]:
 
 
 def twin_notes(samples: Sequence[Sample], videos: Path) -> list[str]:
-    """Videos of which two files with different contents are there, in a folder of their own and flat; by size
-    and head, middle and tail (see `omnieval.media.content_key`)."""
+    """Videos of which two files with different contents are there, in a folder of their own and flat, as far
+    as `omnieval.media.content_key` tells."""
     names = dict.fromkeys(sample.cluster for sample in samples if sample.problem is None)
     twins = [name for name in names if any(map(_differ, _places(videos, name).values()))]
     if not twins:

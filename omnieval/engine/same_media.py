@@ -17,8 +17,8 @@ _THREADS = 8  # they wait for the disk
 def require_same_media(run: Run, samples: Iterable[Sample]) -> None:
     """Raises DataError where media that answers of the run are about have another content now.
 
-    Reads three small pieces of each of their files. Media that are no longer there are no fault: their
-    questions are answered.
+    Reads their files as far as `omnieval.media.content_key` does. Media that are no longer there are no
+    fault: their questions are answered.
     """
     asked = run.media()
     answered = {name for name, response in run.last_responses().items() if response.answered}

@@ -24,6 +24,7 @@ from typing import IO
 from uuid import uuid4
 
 from omnieval.errors import DataError, StorageError
+from omnieval.media.checksums import crc_key
 
 # A member above the first, or an archive above the second, is no part of a benchmark.
 _LARGEST_MEMBER, _LARGEST_TOTAL = 64 * 2**30, 2**40
@@ -70,7 +71,7 @@ class Member:
 
     def content_key(self) -> str:
         """See `omnieval.media.content_key`. Raises DataError."""
-        return f"crc:{self.size}-{self.crc:08x}"
+        return crc_key(self.size, self.crc)
 
 
 def members(archive: Path, *, most_bytes: int = _LARGEST_MEMBER) -> list[Member]:

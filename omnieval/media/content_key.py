@@ -1,8 +1,8 @@
-"""A key of a media file's content that costs three small reads, wherever the file lies.
+"""A key of a media file's content, wherever the file lies: cheap, and of all of it where that is small.
 
-`edges:SIZE-HASH` is over size, head, middle and tail, of a plain file and of one in a tar; `crc:SIZE-CRC` is
-what a zip archive says of its member. Neither depends on the file's name or time, so that copies
-have one key.
+`crc:SIZE-CRC` is over the whole content, of files up to 32 MiB and of all in a zip archive, which says it of
+its members; `edges:SIZE-HASH` over size, head, middle and tail, of a plain file and of one in a tar.
+A key may hold both, with a space between. None depends on name or time: copies have one key.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from omnieval.errors import DataError, MediaError
-from omnieval.media.edges import edges_key
+from omnieval.media.checksums import checksums
 from omnieval.media.source import archived
 
 
@@ -47,14 +47,16 @@ def differ(first: Mapping[str, str], second: Mapping[str, str]) -> bool:
     """Whether two records of a sample's media tell of different contents. A role that only one has, and keys
     of different kinds, tell nothing."""
     return any(
-        _kind(key) == _kind(second[role]) and key != second[role]
+        kind in theirs and theirs[kind] != value
         for role, key in first.items()
-        if role in second
+        for theirs in [_kinds(second.get(role, ""))]
+        for kind, value in _kinds(key).items()
     )
 
 
-def _kind(key: str) -> str:
-    return key.partition(":")[0]
+def _kinds(key: str) -> dict[str, str]:
+    parts = (part.partition(":") for part in key.split())
+    return {kind: value for kind, _, value in parts}
 
 
 @lru_cache(maxsize=4096)
@@ -62,4 +64,4 @@ def _of_plain(path: Path, size: int, _time: int) -> str:
     if not os.path.isfile(path):  # noqa: PTH113 - opening a pipe would wait for its writer
         raise MediaError(f"{path}: not a file; put the media file itself there")
     with path.open("rb") as file:
-        return edges_key(file, size)
+        return checksums(file, size)

@@ -15,17 +15,3 @@ def hash_of_edges(file: IO[bytes], size: int, start: int = 0) -> str:
         file.seek(start + place)
         digest.update(file.read(min(EDGE_BYTES, size - place)))
     return digest.hexdigest()
-
-
-def edges_key(file: IO[bytes], size: int, start: int = 0) -> str:
-    """The key `edges:SIZE-HASH`."""
-    return f"edges:{size}-{hash_of_edges(file, size, start)[:24]}"
-
-
-def edges_key_of(content: memoryview) -> str:
-    """As `edges_key`, of what lies in memory."""
-    size = len(content)
-    digest = hashlib.sha256()
-    for place in (0, size // 2, max(0, size - EDGE_BYTES)):
-        digest.update(content[place : place + EDGE_BYTES])
-    return f"edges:{size}-{digest.hexdigest()[:24]}"

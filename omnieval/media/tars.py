@@ -27,7 +27,7 @@ from typing import IO, NoReturn
 
 from omnieval.errors import DataError, StorageError
 from omnieval.media.archives import Member, bad_name, is_litter
-from omnieval.media.edges import edges_key
+from omnieval.media.checksums import checksums
 
 SUFFIXES = (".tar", ".tar.gz", ".tgz")
 _LARGEST_MEMBER = 64 * 2**30
@@ -57,7 +57,7 @@ class TarMember(Member):
     def content_key(self) -> str:
         """See `omnieval.media.content_key`. Raises DataError."""
         with _at_content(self) as file:
-            return edges_key(file, self.size, self.offset)
+            return checksums(file, self.size, self.offset)
 
 
 def is_tar(path: Path) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from omnieval.media.edges import EDGE_BYTES
 from omnieval.runlog import Run
 from omnieval.samples import sample_dir
 from tests.command import omnieval
@@ -50,6 +51,18 @@ def test_runs_about_different_media_are_not_compared(data: Path, tmp_path: Path)
     assert other.returncode == 2
     assert "different media" in other.stderr
     assert f"of {about} of {of} samples" in " ".join(other.stderr.split())
+
+
+def test_one_other_byte_between_head_and_middle_makes_other_media(data: Path, tmp_path: Path) -> None:
+    assert run(data, tmp_path / "a")[0] == 0
+    sound = max(data.glob("Videos/*/*.wav"), key=lambda path: path.stat().st_size)
+    content = bytearray(sound.read_bytes())
+    place = EDGE_BYTES + 100
+    assert place < len(content) // 2
+    content[place] ^= 1
+    sound.write_bytes(content)
+    assert run(data, tmp_path / "b")[0] == 0
+    assert "different media" in omnieval("compare", tmp_path / "a", tmp_path / "b").stderr
 
 
 def test_a_run_is_not_resumed_on_replaced_media_but_on_moved_ones(data: Path, tmp_path: Path) -> None:

@@ -138,15 +138,21 @@ def test_rows_of_one_video_with_other_bytes_are_named_on_every_run(media: Media,
     assert said in convert_daily_omni(release, tmp_path / "out").problems()
 
 
-def test_bytes_that_differ_only_in_between_are_named_where_rows_follow_each_other(tmp_path: Path) -> None:
-    """The keys of content look at head, middle and tail; rows one after the other are compared whole."""
-    one = random.Random(0).randbytes(600_000)
-    other = one[:150_000] + bytes(10) + one[150_010:]
-    contents = {"v1": [one, one, None, one], "v2": [one, other, one], "v3": [other, b"", other]}
+@pytest.mark.parametrize("group", [1, 2, 8])
+def test_bytes_that_differ_only_in_between_are_named_wherever_their_rows_lie(
+    group: int, tmp_path: Path
+) -> None:
+    one = random.Random(0).randbytes(3_000_000)
+    other = one[:800_000] + bytes(10) + one[800_010:]
+    contents = {"v1": [one, one, None, one], "v2": [one, other], "v3": [other, b"", other]}
     table = [row(v, (c, b"wav"), f"q{i}") for v, blobs in contents.items() for i, c in enumerate(blobs)]
-    release = write_shards(tmp_path / "r", [table], group=len(table))
+    apart = [*table, row("v1", (one, b"wav"), "last"), row("v3", (one, b"wav"), "last")]
+    release = write_shards(tmp_path / "r", [table], group=group)
+    assert list(convert_daily_omni(release, tmp_path / "out").other_media) == ["v2"]
+    shutil.rmtree(release)
+    write_shards(release, [apart], group=group)
     done = convert_daily_omni(release, tmp_path / "out")
-    assert (list(done.other_media), len(done.problems())) == (["v2"], 1)
+    assert (list(done.other_media), len(done.problems())) == (["v2", "v3"], 1)
     kept = {"v1": one, "v2": one, "v3": other}
     assert all((tmp_path / f"out/Videos/{v}/{v}_video.mp4").read_bytes() == c for v, c in kept.items())
 
