@@ -27,6 +27,7 @@ from omnieval.bench import (
     repeats_of,
     run_bench,
 )
+from omnieval.bench import write_report as write_bench_report
 from omnieval.config import RunConfig
 from omnieval.engine.execute import Execution, Notify
 from omnieval.engine.execute import check as check_deployment
@@ -173,7 +174,9 @@ def bench(
         listener=listener,
         notify=notify,
     )
-    return build_bench_report(execution.bench, other)
+    return (
+        build_bench_report(execution.bench) if other is None else write_bench_report(execution.bench, other)
+    )
 
 
 def resume_suite(

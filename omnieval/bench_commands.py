@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from omnieval.html_output import folder_of, write_html
 from omnieval.run_options import (
     ApiKeyEnv,
     BackendName,
@@ -70,6 +71,7 @@ def bench(
         plan_bench,
         resumed,
         run_bench,
+        write_report,
     )
     from omnieval.console import heard_display, new_console, print_line
     from omnieval.errors import ConfigError
@@ -109,10 +111,11 @@ def bench(
     if execution.ending != "finished":
         typer.echo(f"to continue: omnieval bench --resume {directory}", err=True)
     if any(execution.bench.finished(name) for name in execution.bench.names):
-        report = build_bench_report(execution.bench, other)
+        bench_ = execution.bench
+        report = build_bench_report(bench_) if other is None else write_report(bench_, other)
         _print(report, json_=json_, markdown=markdown)
         if not (json_ or markdown):
-            print_line(console, f"report: {directory / 'report.md'}")
+            print_line(console, f"report: {directory / 'report.html'}")
         if execution.ending == "finished" and not report.counts:
             sys.exit(1)
     if execution.ending != "finished":
@@ -121,12 +124,13 @@ def bench(
 
 def show_bench(directory: Path, *, json_: bool, markdown: bool, html: str | None) -> None:
     """`omnieval report` of a bench's directory."""
-    from omnieval.bench import Bench, build_bench_report
-    from omnieval.errors import ConfigError
+    from omnieval.bench import Bench, bench_html, build_bench_report
 
-    if html is not None:
-        raise ConfigError(f"{directory}: a bench has no HTML report; its runs have, such as {directory}/cold")
-    _print(build_bench_report(Bench.load(directory)), json_=json_, markdown=markdown)
+    report = build_bench_report(Bench.load(directory))
+    if html is None or json_ or markdown:
+        _print(report, json_=json_, markdown=markdown)
+    else:
+        write_html(html, bench_html(report, directory, folder=folder_of(html)))
 
 
 def _print(report: BenchReport, *, json_: bool, markdown: bool) -> None:

@@ -1,24 +1,16 @@
-"""A bench as the page that a reader sees, and as files."""
+"""A bench as the page that a reader sees."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import comb
 
-from pydantic import TypeAdapter
-
 from omnieval.bench.figures import LABELS_OF_SPEED, more_is_better
 from omnieval.bench.output import OutputRow
-from omnieval.bench.report import BenchReport, SpeedRow, build_bench_report
-from omnieval.bench.store import Bench
-from omnieval.errors import ScoringError
-from omnieval.report.markdown import to_markdown
+from omnieval.bench.report import BenchReport, SpeedRow
 from omnieval.report.page import Page, Table
 from omnieval.report.stages import stage_table
 from omnieval.report.tables import headline, percent
-from omnieval.runlog.files import replace_file, replace_json
-from omnieval.runlog.store import REPORT_JSON, REPORT_MD
-from omnieval.types import JsonDict
 from omnieval.wording import counted
 
 
@@ -53,22 +45,6 @@ def _caveat(report: BenchReport) -> list[str]:
         f"between equal deployments, a figure other than RTF comes out as faster or slower once in {once_in} "
         f"times with {first} and {second} repeats; more repeats make that rarer"
     ]
-
-
-def report_json(report: BenchReport) -> JsonDict:
-    """Everything in it, JSON-ready."""
-    found: JsonDict = TypeAdapter(BenchReport).dump_python(report, mode="json")
-    return found
-
-
-def write_report(bench: Bench) -> None:
-    """Write report.json and report.md, where any run is finished. Raises StorageError."""
-    try:
-        report = build_bench_report(bench)
-    except ScoringError:
-        return
-    replace_json(bench.directory / REPORT_JSON, report_json(report))
-    replace_file(bench.directory / REPORT_MD, [to_markdown(bench_page(report)).encode()])
 
 
 def _speed(speed: Sequence[SpeedRow]) -> Table:
@@ -120,12 +96,17 @@ def _changes(report: BenchReport) -> Table:
 
 
 def _verdict(row: SpeedRow) -> str:
+    assert row.change is not None
+    return f"{verdict(row)}: {row.change.reason}"
+
+
+def verdict(row: SpeedRow) -> str:
+    """faster or slower than the other bench, noise, or undecided; of a row that has a change."""
     change = row.change
     assert change is not None
     if change.verdict != "real":
-        return f"{change.verdict}: {change.reason}"
-    better = (change.difference > 0) == more_is_better(row.figure)
-    return f"{'faster' if better else 'slower'}: {change.reason}"
+        return change.verdict
+    return "faster" if (change.difference > 0) == more_is_better(row.figure) else "slower"
 
 
 def _number(value: float) -> str:

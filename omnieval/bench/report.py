@@ -23,8 +23,8 @@ from omnieval.wording import counted
 @dataclass(frozen=True, slots=True)
 class SpeedRow:
     """One figure of speed. figure: a key of `LABELS_OF_SPEED`, `ttft_s.p99` say. values: one for each repeat
-    that has it, in their order. cold: that of the cold run. change: from another bench's figure to
-    this one."""
+    that has it, in their order. cold: that of the cold run. there: values of another bench's repeats.
+    change: from its figure to this one."""
 
     figure: str
     values: tuple[float, ...]
@@ -32,6 +32,7 @@ class SpeedRow:
     low: float
     high: float
     cold: float | None
+    there: tuple[float, ...] = ()
     change: LatencyDifference | None = None
 
 
@@ -156,14 +157,14 @@ def _against(
                 f"({row.broken})"
             )
     known = {row.figure: row.values for row in _rows(theirs, None)}
-    compared = (replace(row, change=_change(row, known.get(row.figure))) for row in speed)
-    return tuple(compared), warnings
+    return tuple(_changed(row, known.get(row.figure, ())) for row in speed), warnings
 
 
-def _change(row: SpeedRow, before: Sequence[float] | None) -> LatencyDifference | None:
-    if before is None:
-        return None
-    return latency_difference(before, row.values, ratio=row.figure.startswith("rtf"))
+def _changed(row: SpeedRow, there: tuple[float, ...]) -> SpeedRow:
+    if not there:
+        return row
+    change = latency_difference(there, row.values, ratio=row.figure.startswith("rtf"))
+    return replace(row, there=there, change=change)
 
 
 def _incomplete(bench: Bench, cold: BenchRun | None, repeats: Sequence[BenchRun]) -> list[str]:

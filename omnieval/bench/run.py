@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from omnieval.bench.pages import write_report
+from omnieval.bench.files import write_report
 from omnieval.bench.store import COLD, LEAST_REPEATS, Bench, begin_or_check
 from omnieval.config import RunConfig
 from omnieval.engine.begin import run_name
@@ -17,7 +18,7 @@ from omnieval.engine.execute import Execution, Notify
 from omnieval.engine.fill import fill_cache
 from omnieval.engine.progress import Listener
 from omnieval.engine.signals import run_to_end
-from omnieval.errors import ConfigError, StorageError
+from omnieval.errors import ConfigError, ScoringError, StorageError
 from omnieval.runlog.store import new_directory
 from omnieval.scored import execute_and_score
 from omnieval.scoring.spoken import Heard
@@ -99,10 +100,16 @@ def run_bench(
     except StorageError:
         raise  # there is no place for a report either
     except BaseException:
-        write_report(bench)
+        _write_report(bench)
         raise
-    write_report(bench)
+    _write_report(bench)
     return BenchExecution(bench, ending, failure)
+
+
+def _write_report(bench: Bench) -> None:
+    """Where any run is finished."""
+    with suppress(ScoringError):
+        write_report(bench)
 
 
 def _repeatable(config: RunConfig) -> RunConfig:

@@ -3,7 +3,7 @@
 bench.json        the configuration and the number of repeats; written before anything is asked
 cold/             the first run, without warm-up requests
 repeats/run-1/... the runs whose figures count
-report.json, report.md  made anew from the runs' own
+report.json, report.md, report.html  made anew from the runs' own
 """
 
 from __future__ import annotations

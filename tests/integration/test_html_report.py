@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from omnieval import api
+from omnieval.bench import write_report
 from omnieval.runlog import Run
 from omnieval.types import Timing
 from tests.command import omnieval
-from tests.integration.browser import DESKTOP, PHONE, OpenPage, keep_picture, scrolls_sideways
+from tests.integration.browser import DESKTOP, PHONE, OpenPage, keep_picture, pale_texts, scrolls_sideways
 from tests.runs import choice_run, speech_run
+from tests.unit.test_bench_page import choice_bench
 from tests.unit.test_html import ATTACK
 
 pytestmark = pytest.mark.browser
@@ -118,3 +120,19 @@ def test_a_spoken_run_marks_words_heard_otherwise(open_page: OpenPage, tmp_path:
     assert page.locator("details[open] ins").first.inner_text() == "test"
     assert not scrolls_sideways(page)
     keep_picture(page, "speech-360")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")])
+def test_a_bench_is_drawn_and_leads_to_its_runs(
+    open_page: OpenPage, tmp_path: Path, width: int, scheme: str
+) -> None:
+    other = choice_bench(tmp_path / "monday", (2.0, 1.2, 1.25, 1.22))
+    bench = choice_bench(tmp_path / "tuesday", (1.4, 1.0, 1.1, 1.05))
+    write_report(bench, other)
+    page = open_page((bench.directory / "report.html").as_uri(), width=width, scheme=scheme)
+    assert not scrolls_sideways(page)
+    assert pale_texts(page) == []
+    assert page.get_by_role("img", name="E2EL (s) p50").is_visible()
+    keep_picture(page, f"bench-{width}-{scheme}")
+    page.get_by_role("link", name="repeats/run-2").click()
+    assert page.url == (bench.directory / "repeats" / "run-2" / "report.html").as_uri()

@@ -35,7 +35,7 @@ _ROW, _AXIS = 38, 26
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A value with its interval, in the unit of the axis. told: the text at its right end. colour: 0 to 7;
-    hollow: a value from elsewhere."""
+    hollow: a value from elsewhere. dots: the single values behind it."""
 
     label: str
     value: float | None
@@ -44,6 +44,7 @@ class Estimate:
     told: str = ""
     colour: int = 0
     hollow: bool = False
+    dots: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +238,13 @@ def _estimate(row: Estimate, y: float, low: float, high: float) -> list[Markup]:
             element("line", x1=x, x2=x, y1=middle - 4, y2=middle + 4, class_=f"c{row.colour} cap")
             for x in ends
         ]
+    drawn += [
+        element(
+            "circle", element("title", f"{value:.4g}"), cx=place(value, low, high), cy=middle, r=3,
+            class_=f"c{row.colour} hollow",
+        )
+        for value in row.dots
+    ]  # fmt: skip
     if row.value is not None:
         colour = f"c{row.colour} hollow" if row.hollow else f"k{row.colour}"
         drawn.append(element("circle", cx=place(row.value, low, high), cy=middle, r=4.5, class_=colour))
