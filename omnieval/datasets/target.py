@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any
 
@@ -24,12 +25,15 @@ from omnieval.errors import DataError, StorageError
 JOURNAL = ".conversion.jsonl"
 # What `WriteBehind` holds at most, and the file at hand.
 MOST_WAITING_BYTES = 64_000_000
+# One would spend its time on copying, not on the disk.
+_WRITERS = 2
 
 
 class Target:
     """A folder to convert into. Use as a context; one process at a time may hold it.
 
-    written, kept: names of the files that this run wrote, and of those that were there already.
+    written, kept: names of the files that this run wrote, and of those that were there already. Threads may
+    `put` different names at once.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -37,6 +41,7 @@ class Target:
         self.written: list[str] = []
         self.kept: list[str] = []
         self.bytes_written = 0
+        self._counting = Lock()
         self._journal = -1
         self._known: dict[str, tuple[int, str]] = {}
         self._steps: dict[str, list[str]] = {}
@@ -108,8 +113,6 @@ class Target:
                         os.fsync(file.fileno())
                 partial.replace(path)
             self._note(name, size, source)
-        self.written.append(name)
-        self.bytes_written += size
         return path
 
     def move(self, name: str, made: Path, source: str) -> Path:
@@ -120,8 +123,6 @@ class Target:
             size = made.stat().st_size
             made.replace(path)
             self._note(name, size, source)
-        self.written.append(name)
-        self.bytes_written += size
         return path
 
     def link(self, name: str, original: Path, source: str) -> Path:
@@ -136,7 +137,10 @@ class Target:
 
     def _note(self, name: str, size: int, source: str) -> None:
         self._append({"name": name, "size": size, "source": source})
-        self._known[name] = (size, source)
+        with self._counting:
+            self._known[name] = (size, source)
+            self.written.append(name)
+            self.bytes_written += size
 
     def _append(self, entry: Mapping[str, Any]) -> None:
         line = json.dumps(entry).encode() + b"\n"
@@ -150,7 +154,7 @@ class WriteBehind:
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self._thread = ThreadPoolExecutor(1)
+        self._threads = ThreadPoolExecutor(_WRITERS)
         self._waiting: deque[tuple[Future[Path], int]] = deque()
 
     def __enter__(self) -> WriteBehind:
@@ -159,13 +163,13 @@ class WriteBehind:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._thread.shutdown(cancel_futures=error is not None)
+        self._threads.shutdown(cancel_futures=error is not None)
         if error is None:
             self.wait()
 
     def put(self, name: str, content: bytes | memoryview, source: str) -> None:
         """As `Target.put`; waits while too much is still to be written, so that memory stays small."""
-        self._waiting.append((self._thread.submit(self._target.put, name, [content], source), len(content)))
+        self._waiting.append((self._threads.submit(self._target.put, name, [content], source), len(content)))
         while self._waiting and (self._waiting[0][0].done() or self._waiting_bytes > MOST_WAITING_BYTES):
             self._waiting.popleft()[0].result()
 

@@ -61,10 +61,10 @@ def test_an_interrupted_conversion_goes_on_where_it_stopped(how: signal.Signals,
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert (result["rows"], result["videos"], result["problems"]) == (300, 150, [])
-    assert result["files_kept"] >= 2 * len(before) - 2
+    assert result["files_kept"] >= 2 * len(before) - 4
     assert result["files_written"] == 300 - result["files_kept"]
     same = sum(path.stat().st_ino == inode for path, inode in before.items())
-    assert same >= len(before) - 1  # the last may have been put there just before it was noted
+    assert same >= len(before) - 2  # the last two may have been put there just before they were noted
     assert not list(out.rglob("*.part"))
 
 
@@ -151,7 +151,7 @@ def test_a_disk_without_space_is_told(tmp_path: Path) -> None:
         subprocess.run(["umount", out], check=True)
     assert done.returncode == 1
     assert "No space left on device; free some space, then give the same command again" in done.stderr
-    assert left == [2 * MB, 2 * MB]
+    assert left in ([2 * MB], [2 * MB, 2 * MB])  # two are written at once
 
 
 def test_a_folder_that_nobody_may_write_is_told(tmp_path: Path) -> None:
