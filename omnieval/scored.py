@@ -31,8 +31,9 @@ from omnieval.report.stored import read_report
 from omnieval.runlog import PlannedSample, Run
 from omnieval.runlog.files import replace_file, replace_json
 from omnieval.runlog.schema import to_line
-from omnieval.runlog.store import REPORT_HTML, REPORT_JSON, REPORT_MD, SCORES
+from omnieval.runlog.store import REPORT_HTML, REPORT_JSON, REPORT_MD, SCORES, exists
 from omnieval.scoring.choice import score_choices
+from omnieval.scoring.early import EarlyPlan
 from omnieval.scoring.spoken import Heard, SpokenScores, load_judge, score_spoken, unscored
 from omnieval.settings import reconfigure, rule_named
 from omnieval.types import Response, Score
@@ -46,6 +47,7 @@ def execute_and_score(
     config: RunConfig,
     *,
     out: Path | str | None = None,
+    gate_section: str | None = None,
     api_key: str | None = None,
     listener: Listener = lambda _: None,
     notify: Notify = lambda _: None,
@@ -53,15 +55,17 @@ def execute_and_score(
 ) -> Execution:
     """Begin or continue the run of a resolved configuration, then score it as far as it came.
 
-    Sounds are heard where the configuration says `score: now`.
+    gate_section: whose lines of its gate may end it early, instead of those for its recipe. Sounds are heard
+    where the configuration says `score: now`.
     """
+    directory = None if out is None else Path(out).expanduser()
     execution = execute(
         config,
-        out=None if out is None else Path(out).expanduser(),
+        out=directory,
         api_key=api_key or os.environ.get(config.api_key_env),
         listener=listener,
         notify=notify,
-        early=early_plan(config),
+        early=_early(config, directory, gate_section),
     )
     run = execution.run
     if run.info.get("scoring") == "speech":
@@ -69,6 +73,15 @@ def execute_and_score(
     else:
         _score_choices(run, None)
     return execution
+
+
+def _early(config: RunConfig, directory: Path | None, section: str | None) -> EarlyPlan | None:
+    """What may end the run early: the lines that it was begun with, else those of its gate now."""
+    if config.stop_when is not None and directory is not None and exists(directory):
+        stored = Run.load(directory).info.get("early")
+        if stored is not None:
+            return TypeAdapter(EarlyPlan).validate_python(stored)
+    return early_plan(config, section)
 
 
 def score_with(

@@ -8,6 +8,7 @@ from omnieval.report.markdown import to_markdown
 from omnieval.report.page import Page, Table
 from omnieval.runlog.files import replace_file, replace_json
 from omnieval.runlog.store import REPORT_HTML, REPORT_JSON, REPORT_MD
+from omnieval.suite.plan import HEARD_LATER
 from omnieval.suite.report import Figure, MemberRow, SuiteReport, build_suite_report, report_json
 from omnieval.suite.store import Suite
 
@@ -34,7 +35,7 @@ def suite_page(report: SuiteReport) -> Page:
         directory=report.directory,
         warnings=tuple(_warnings(report)),
         tables=(Table("Members", columns, rows, numeric=(4, 5, 6)),),
-        notes=tuple(f"{row.name}: report in {row.report}" for row in report.members if row.report),
+        notes=tuple(_notes(report)),
         footer="Accuracies are official ones, of answered questions. A reference in brackets was measured "
         "otherwise; the member's own report says how.",
     )
@@ -54,6 +55,11 @@ def _warnings(report: SuiteReport) -> list[str]:
             lines.append(f"{row.name}: {row.state}: {row.problem}")
         lines += [f"{row.name}: {line}" for line in row.warnings]
     return lines
+
+
+def _notes(report: SuiteReport) -> list[str]:
+    lines = [f"{row.name}: report in {row.report}" for row in report.members if row.report]
+    return lines + [f"{row.name}: asked whole; {HEARD_LATER}" for row in report.members if row.whole]
 
 
 def _cells(row: MemberRow) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from omnieval.suite.file import SuiteFile, SuiteMember, gathered
 from omnieval.suite.places import parse_places, place_of
 
 Settings = Sequence[tuple[str, Any]]
+HEARD_LATER = "spoken answers are heard after the run, too late to end it early"
 
 
 @dataclass(frozen=True)
@@ -71,20 +72,24 @@ def plan_suite(
             if place is not None:
                 values.append(("data", place))
             config = configure(source.recipe, values, sample=sample)
-            planned.append(PlannedMember(member, _with_gate(config, gate)))
+            planned.append(PlannedMember(member, config))
         except OmnievalError as error:
             faults.append((member, error))
     _raise_all(faults)
-    return SuitePlan(name, gate, tuple(planned))
+    return SuitePlan(name, gate, tuple(_with_gate(planned, gate)))
 
 
 def check_members(plan: SuitePlan, notify: Callable[[str], None]) -> None:
-    """Read every member's data and the gate. Raises ConfigError or DataError naming all that is amiss."""
+    """Read every member's data and the gate. Raises ConfigError or DataError naming all that is amiss.
+
+    notify: gets a line for media that are missing, and for a member that cannot end early.
+    """
     faults: list[tuple[str, OmnievalError]] = []
     gate = None if plan.gate is None else load_gate(find_gate(plan.gate))
+    ends_early = any(member.config.stop_when is not None for member in plan.members)
     for member in plan.members:
         try:
-            early_plan(member.config)
+            early_plan(member.config, early_section(member))
             missing, asked = _missing_media(member.config)
             if gate is not None:
                 section_lines(gate, member.name, member.config.recipe)
@@ -93,7 +98,25 @@ def check_members(plan: SuitePlan, notify: Callable[[str], None]) -> None:
             continue
         if missing:
             notify(f"{member.name}: the media of {missing} of {asked} samples are missing; they will fail")
+        if ends_early and spoken(member.config):
+            notify(f"{member.name}: asked whole; {HEARD_LATER}")
     _raise_all(faults)
+
+
+def early_section(member: PlannedMember) -> str | None:
+    """Whose lines of its gate may end a member early, where it is not its recipe; None without an early end.
+
+    Raises ConfigError for a gate that cannot be read.
+    """
+    config = member.config
+    if config.stop_when is None or config.gate is None:
+        return None
+    return section_of(load_gate(find_gate(config.gate)), member.name, config.recipe)
+
+
+def spoken(config: RunConfig) -> bool:
+    """Whether the answers are sounds, which are heard only after the run."""
+    return bool(BENCHMARKS.load(config.benchmark).scoring == "speech")
 
 
 def split_overrides(name: str, members: Collection[str], overrides: Settings) -> Settings:
@@ -155,13 +178,23 @@ def _places(
     return named, folder or held
 
 
-def _with_gate(config: RunConfig, gate: str | None) -> RunConfig:
-    """A member may end early by the suite's gate, unless its answers are heard later."""
-    if config.stop_when is None:
-        return config
-    if BENCHMARKS.load(config.benchmark).scoring == "speech":
-        return config.model_copy(update={"stop_when": None})
-    return config.model_copy(update={"gate": config.gate or gate})
+def _with_gate(members: Sequence[PlannedMember], gate: str | None) -> list[PlannedMember]:
+    """A member may end early by the suite's gate, unless it is spoken: that one is asked whole.
+
+    Raises ConfigError where --stop-when is for spoken members only.
+    """
+    early = [member for member in members if member.config.stop_when is not None]
+    if early and all(spoken(member.config) for member in early):
+        raise ConfigError(f"{', '.join(m.name for m in early)}: {HEARD_LATER}; leave out --stop-when")
+    return [
+        member if member not in early else PlannedMember(
+            member.name,
+            member.config.model_copy(
+                update={"stop_when": None} if spoken(member.config) else {"gate": member.config.gate or gate}
+            ),
+        )
+        for member in members
+    ]  # fmt: skip
 
 
 def _benchmark(member: SuiteMember) -> str:

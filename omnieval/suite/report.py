@@ -39,8 +39,9 @@ class Figure:
 @dataclass(frozen=True, slots=True)
 class MemberRow:
     """One member. answered of asked samples; failed: those without an answer. gate: its verdict, if judged.
-    problem: why it could not be run or reported. unheard: its sounds wait for a recogniser. report: its own
-    report, from the suite's directory."""
+    problem: why it could not be run or reported. unheard: its sounds wait for a recogniser. whole: asked
+    whole, since it is spoken, where others may end early. report: its own report, from the suite's
+    directory."""
 
     name: str
     recipe: str
@@ -56,6 +57,7 @@ class MemberRow:
     unheard: bool = False
     warnings: tuple[str, ...] = ()
     report: str | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,7 @@ def _member(suite: Suite, name: str, verdict: Verdict | None, problem: str | Non
         report = read_report(run)
     except ScoringError as error:
         return MemberRow(name, recipe, model, "not scored", problem=problem or str(error))
+    early = any(member.config.get("stop_when") is not None for member in suite.info.members)
     figures = _spoken(report) if isinstance(report, SpeechReport) else (_accuracy(report),)
     asked = report.asked if isinstance(report, SpeechReport) else report.strict.total
     waiting = sum(count.count for count in report.accounting if count.label == "not asked: not finished")
@@ -139,6 +142,7 @@ def _member(suite: Suite, name: str, verdict: Verdict | None, problem: str | Non
         isinstance(report, SpeechReport) and report.recogniser is None and not report.not_measured,
         page_of(report).warnings,
         f"{name}/{REPORT_HTML}",
+        early and isinstance(report, SpeechReport),
     )
 
 

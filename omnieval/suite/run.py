@@ -22,7 +22,14 @@ from omnieval.scoring.spoken import Heard
 from omnieval.settings import restored
 from omnieval.suite.pages import write_report
 from omnieval.suite.places import parse_places, place_of
-from omnieval.suite.plan import PlannedMember, Settings, SuitePlan, check_members, split_overrides
+from omnieval.suite.plan import (
+    PlannedMember,
+    Settings,
+    SuitePlan,
+    check_members,
+    early_section,
+    split_overrides,
+)
 from omnieval.suite.store import PROBLEMS, Suite, begin_or_check
 
 Ending = Literal["finished", "interrupted", "stopped"]
@@ -71,7 +78,7 @@ def run_members(
                 continue
             try:
                 execution = execute_and_score(
-                    member.config, out=place, api_key=api_key(member),
+                    member.config, out=place, gate_section=early_section(member), api_key=api_key(member),
                     listener=listener, notify=notify, heard=heard,
                 )  # fmt: skip
             except StorageError:

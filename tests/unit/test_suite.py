@@ -112,8 +112,6 @@ def test_members_with_letters_end_early_by_the_suites_gate_and_the_report_says_s
     gate = tmp_path / "gate.yaml"
     gate.write_text("daily-omni:\n  - accuracy >= 0.8\nmcq-sounds:\n  - accuracy >= 0.0\n")
     names = ["daily-omni", "mcq-sounds"]
-    spoken = plan_suite([*names, "seed-tts"], [("stop_when", "gate")], sample=True, gate=str(gate)).members[2]
-    assert spoken.config.stop_when is None, "what is said is heard after the run"
     given = {"sample": True, "backend": "chance", "cache_dir": cache_dir, "concurrency": 1, "backend_seed": 0}
     suite = api.run_suite(names, out=tmp_path / "suite", gate=gate, stop_when="gate", **given)
     report = api.load_suite_report(suite)
@@ -129,3 +127,60 @@ def test_members_with_letters_end_early_by_the_suites_gate_and_the_report_says_s
     before = (suite.directory / "daily-omni" / "responses.jsonl").read_bytes()
     api.resume_suite(suite.directory)
     assert (suite.directory / "daily-omni" / "responses.jsonl").read_bytes() == before
+
+
+def test_a_member_ends_early_by_the_lines_of_its_own_name_however_it_is_resumed(
+    tmp_path: Path, cache_dir: Path
+) -> None:
+    gate = tmp_path / "gate.yaml"
+    gate.write_text("hard:\n  - accuracy >= 0.8\ndaily-omni:\n  - accuracy >= 0.0\n")
+    plan = tmp_path / "two.yaml"
+    plan.write_text("gate: gate.yaml\nmembers:\n  - daily-omni\n  - {recipe: daily-omni, name: hard}\n")
+    given = {"sample": True, "backend": "chance", "cache_dir": cache_dir, "concurrency": 1}
+    suite = api.run_suite(plan, out=tmp_path / "suite", stop_when="gate", **given)
+    report = api.load_suite_report(suite)
+    assert report.complete
+    assert [row.warnings[0].startswith("PARTIAL") for row in report.members] == [True, True]
+    for name, text in (("daily-omni", "accuracy >= 0.0"), ("hard", "accuracy >= 0.8")):
+        assert [line["text"] for line in suite.runs()[name].info["early"]["lines"]] == [text]
+    assert {name: found.verdict for name, found in api.gate_suite(suite).members.items()} == {
+        "daily-omni": "pass", "hard": "fail",
+    }  # fmt: skip
+    member = suite.directory / "hard"
+    before = (member / "responses.jsonl").read_bytes()
+    api.resume_suite(suite.directory)
+    api.resume(member)
+    assert (member / "responses.jsonl").read_bytes() == before
+
+
+def test_a_member_without_lines_that_an_early_end_could_decide_is_named(
+    tmp_path: Path, cache_dir: Path
+) -> None:
+    gate = tmp_path / "gate.yaml"
+    gate.write_text("hard:\n  - coverage == 1.0\ndaily-omni:\n  - accuracy >= 0.0\n")
+    plan = tmp_path / "two.yaml"
+    plan.write_text("gate: gate.yaml\nmembers:\n  - daily-omni\n  - {recipe: daily-omni, name: hard}\n")
+    with pytest.raises(ConfigError, match=r"hard: .*no line on accuracy, strict or unhealthy for hard"):
+        api.run_suite(
+            plan, sample=True, backend="chance", cache_dir=cache_dir, out=tmp_path / "suite", stop_when="gate"
+        )
+    assert not (tmp_path / "suite").exists()
+
+
+def test_a_spoken_member_is_asked_whole_and_that_is_said(tmp_path: Path, cache_dir: Path) -> None:
+    gate = tmp_path / "gate.yaml"
+    gate.write_text("- accuracy >= 0.8\n")
+    told: list[str] = []
+    suite = api.run_suite(
+        ["daily-omni", "seed-tts"], sample=True, backend="chance", cache_dir=cache_dir, out=tmp_path / "suite",
+        gate=gate, stop_when="gate", notify=told.append,
+    )  # fmt: skip
+    line = "seed-tts: asked whole; spoken answers are heard after the run, too late to end it early"
+    assert told.index(line) < told.index("member 1 of 2: daily-omni")
+    assert [row.whole for row in api.load_suite_report(suite).members] == [False, True]
+    assert f"- {line}" in (suite.directory / "report.md").read_text()
+    told.clear()
+    api.resume_suite(suite.directory, notify=told.append)
+    assert line in told
+    with pytest.raises(ConfigError, match="leave out --stop-when"):
+        plan_suite(["seed-tts", "seed-tts-en"], [("stop_when", "gate")], sample=True, gate=str(gate))

@@ -9,10 +9,11 @@ from omnieval.report.gate.file import find_gate, load_gate
 from omnieval.scoring.early import EarlyLine, EarlyPlan
 
 
-def early_plan(config: RunConfig) -> EarlyPlan | None:
+def early_plan(config: RunConfig, section: str | None = None) -> EarlyPlan | None:
     """What a run with `stop_when: gate` must decide; None for any other.
 
-    The seed is that of `select.shuffle_seed`, or 0. Raises ConfigError where nothing could be decided early.
+    section: whose lines of the gate to take, instead of those for the recipe. The seed is that of
+    `select.shuffle_seed`, or 0. Raises ConfigError where nothing could be decided early.
     """
     if config.stop_when is None:
         return None
@@ -28,12 +29,12 @@ def early_plan(config: RunConfig) -> EarlyPlan | None:
     gate = load_gate(find_gate(config.gate))
     lines = tuple(
         EarlyLine(line.text, line.early_figure, line.operator, line.threshold)
-        for line in gate.lines(config.recipe)
+        for line in gate.lines(config.recipe, section)
         if line.early_figure is not None
     )
     if not lines:
         raise ConfigError(
-            f"{gate.path}: no line on accuracy, strict or unhealthy for {config.recipe}, and no other can "
-            "be decided before all is asked; leave out --stop-when"
+            f"{gate.path}: no line on accuracy, strict or unhealthy for {section or config.recipe}, and no "
+            "other can be decided before all is asked; leave out --stop-when"
         )
     return EarlyPlan(gate.path.name, lines, config.select.shuffle_seed or 0)
