@@ -1,5 +1,5 @@
-"""The verbs of omnieval for Python: run, resume, bench, diagnose, prepare, load_run, score, load_report,
-compare, gate, export, track.
+"""The verbs of omnieval for Python: run, resume, bench, diagnose, duplex, prepare, load_run, score,
+load_report, compare, gate, export, track.
 
 >>> from omnieval import api
 >>> run = api.run("daily-omni", sample=True, backend="chance", limit=4)
@@ -29,6 +29,7 @@ from omnieval.bench import (
 )
 from omnieval.bench import write_report as write_bench_report
 from omnieval.config import RunConfig
+from omnieval.duplex import Conversation, converse
 from omnieval.engine.execute import Execution, Notify
 from omnieval.engine.execute import check as check_deployment
 from omnieval.engine.fill import Filled, fill_cache
@@ -62,6 +63,7 @@ __all__ = [
     "compare",
     "configure",
     "diagnose",
+    "duplex",
     "execute_and_score",
     "export",
     "gate",
@@ -297,6 +299,38 @@ def diagnose(
     diagnosis = ladders.build_diagnosis(ladder, execution)
     ladders.write_diagnosis(diagnosis, execution.directory)
     return diagnosis
+
+
+def duplex(
+    input_wav: Path | str,
+    *,
+    out: Path | str | None = None,
+    convert: bool = False,
+    text: str | None = None,
+    ref_audio: Path | str | None = None,
+    api_key: str | None = None,
+    notify: Callable[[str], None] = lambda _: None,
+    **settings: Any,
+) -> Conversation:
+    """Let a full-duplex model hear a recording in real time, and keep all that it says.
+
+    input_wav: 16 kHz mono 16-bit PCM; with convert, any file with sound. out: an empty or a new folder. text:
+    what the user has said before. ref_audio: a WAV file in whose voice the model speaks. notify: is told each
+    wait for a server that is full. api_key: as for `run`. settings: keys of the recipe `seed-tts-duplex`,
+    such as base_url, model, system_prompt and `duplex={"speed": 4}`.
+    Returns what came of it, also of a session that failed: `ok` and `errors` tell. Raises ConfigError,
+    MediaError for an unusable recording, BackendError, StorageError.
+    """
+    return converse(
+        configure("seed-tts-duplex", list(flattened(settings))),
+        Path(input_wav).expanduser(),
+        out=None if out is None else Path(out).expanduser(),
+        convert=convert,
+        text=text,
+        voice=None if ref_audio is None else Path(ref_audio).expanduser(),
+        api_key=api_key,
+        notify=notify,
+    )
 
 
 def load_run(path: Path | str) -> Run:

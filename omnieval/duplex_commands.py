@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from omnieval.duplex import Conversation
 
 
 def duplex(
@@ -48,8 +49,7 @@ def duplex(
     from omnieval import api
     from omnieval.config import parse_assignment
     from omnieval.console import new_console, print_line
-    from omnieval.duplex import converse, read_input
-    from omnieval.errors import MediaError
+    from omnieval.duplex import converse
 
     flags: dict[str, Any] = {
         "base_url": base_url, "model": model, "duplex.speed": speed, "system_prompt": instructions,
@@ -57,47 +57,40 @@ def duplex(
     }  # fmt: skip
     overrides = [parse_assignment(given) for given in set_ or []]
     overrides += [(key, value) for key, value in flags.items() if value is not None]
-    config = api.configure("seed-tts-duplex", overrides)
-    if ref_audio is not None and not ref_audio.is_file():
-        raise MediaError(f"{ref_audio}: no such file; name a recording with --ref-audio")
-    sound = read_input(input_wav, convert=convert)
-    directory = out or config.runs_dir / f"{datetime.now():%Y%m%d-%H%M%S}-duplex-{input_wav.stem}"
     console = new_console()
     found = converse(
-        config,
-        sound,
-        directory,
+        api.configure("seed-tts-duplex", overrides),
+        input_wav,
+        out=out,
+        convert=convert,
         text=text,
         voice=ref_audio,
-        instructions=config.flat()["system_prompt"],
-        asked={"input_wav": str(input_wav.absolute()), "input_s": len(sound) / 32_000, "converted": convert},
-        api_key=os.environ.get(config.api_key_env),
         notify=lambda line: print_line(console, line, style="dim"),
     )
     for line in _told(found):
         print_line(console, line)
-    print_line(console, f"files: {directory}")
-    if not found["ok"]:
+    print_line(console, f"files: {found.directory}")
+    if not found.ok:
         sys.exit(1)
 
 
-def _told(found: dict[str, Any]) -> list[str]:
+def _told(found: Conversation) -> list[str]:
     """What a user wants to know first."""
-    latency, session = found["latency"], found["session"]
-    lines = [f"decision: {found['model_decision'] or 'none'}"]
-    if found["transcript"]:
-        lines.append(f"it said: {found['transcript']}")
-    if found["audio_chunk_count"]:
+    latency, stalls = found.latency, found.session["stalls"]
+    lines = [f"decision: {found.model_decision or 'none'}"]
+    if found.transcript:
+        lines.append(f"it said: {found.transcript}")
+    if found.output_duration_s:
         times = [
-            f"{name} {latency[key]:.0f} ms"
-            for name, key in (("TTFT", "ttft_ms"), ("TTFP", "ttfp_ms"))
-            if latency[key] is not None
+            f"{name} {value_ms:.0f} ms"
+            for name, value_ms in (("TTFT", latency.ttft_ms), ("TTFP", latency.ttfp_ms))
+            if value_ms is not None
         ]
-        times += [] if latency["rtf"] is None else [f"RTF {latency['rtf']:.3f}"]
-        lines.append(f"sound: {found['output_duration_s']:.2f} s; {', '.join(times)}")
-    if session["stalls"]:
-        lost_s = sum(length for _, length in session["stalls"]) / 1000
-        lines.append(f"stalls: {len(session['stalls'])} gaps in the sound, {lost_s:.2f} s in all")
-    lines += [f"note: {note}" for note in found["notes"]]
-    lines += [f"error: {error['kind']}: {error['message']} ({error['hint']})" for error in found["errors"]]
+        times += [] if latency.rtf is None else [f"RTF {latency.rtf:.3f}"]
+        lines.append(f"sound: {found.output_duration_s:.2f} s; {', '.join(times)}")
+    if stalls:
+        lost_s = sum(length for _, length in stalls) / 1000
+        lines.append(f"stalls: {len(stalls)} gaps in the sound, {lost_s:.2f} s in all")
+    lines += [f"note: {note}" for note in found.notes]
+    lines += [f"error: {error.kind}: {error.message} ({error.hint})" for error in found.errors]
     return lines

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import json
-import time
-from dataclasses import replace
 from typing import Any
 
 from omnieval.backends import faults
 from omnieval.backends.failed import FailedTry
 from omnieval.backends.playback import Playback
+from omnieval.backends.realtime_clock import SessionClock
+from omnieval.backends.realtime_events import AUDIO, TEXT, TRANSCRIPT, delta_of
 from omnieval.backends.realtime_fields import OUTPUT_RATE_HZ
 from omnieval.backends.realtime_log import SessionLog
 from omnieval.backends.realtime_pace import PIECE_MS, DuplexInput
-from omnieval.backends.rounding import rounded
 from omnieval.backends.sound_piece import add_base64
 from omnieval.backends.spoken import Spoken
 from omnieval.backends.token_times import TokenTimes
 from omnieval.config import PcmConfig
 from omnieval.media.wav import Pcm
 from omnieval.parsing import well_formed
-from omnieval.types import Failure, JsonDict, Response, SpokenAudio, Timing
+from omnieval.types import Failure, JsonDict, Response
 
-_AUDIO = ("response.audio.delta", "response.output_audio.delta")
-_TRANSCRIPT = ("response.audio_transcript.delta", "response.output_audio_transcript.delta")
-_TEXT = ("response.text.delta", "response.output_text.delta")
+_MOST_TEXT = 2**20  # characters; nobody speaks as many in one session
 _LONGEST_MS = 1e9
 _LOST_MS = 2.0  # what rounding may make of the server's running length of its sound
 _LOOK = "look at the server's log"
@@ -50,17 +47,14 @@ class DuplexAnswer:
         self._sample_id, self._heard, self._secret = sample_id, heard, secret
         self._spoken = Spoken(pcm.model_copy(update={"rate_hz": pcm.rate_hz or OUTPUT_RATE_HZ}))
         self._times = TokenTimes()
+        self._clock = SessionClock()
         self._playback = Playback(speed)
         self._log = SessionLog()
         self._transcript: list[str] = []
         self._text: list[str] = []
+        self._text_size = 0
         self._seen: set[str] = set()
         self._ids: dict[str, str] = {}
-        self._wall: float | None = None
-        self._request = time.monotonic()
-        self._first_append_s: float | None = None
-        self._silence_s: float | None = None
-        self._end_s: float | None = None
         self._before_s = 0.0  # sound of earlier responses
         self._promised_ms = 0.0
         self._acknowledged_ms = 0
@@ -75,7 +69,7 @@ class DuplexAnswer:
 
     def begin(self) -> None:
         """The session is asked for now."""
-        self._wall, self._request = time.time(), time.monotonic()
+        self._clock.begin()
 
     def note(self, sentence: str) -> None:
         """Keep what a reader must know."""
@@ -90,14 +84,11 @@ class DuplexAnswer:
         """An event goes up now. TTFT and TTFP count from the first silence."""
         self._log.sent(event["type"])
         if event["type"] == "input_audio_buffer.append":
-            at_s = self._now_s()
-            self._first_append_s = at_s if self._first_append_s is None else self._first_append_s
-            if not event["is_speech"] and self._silence_s is None:
-                self._silence_s = at_s
+            self._clock.appended(is_speech=event["is_speech"])
 
     def acknowledgement(self) -> JsonDict | None:
         """How much has been played by now, if it is played as it comes; None where nothing more has been."""
-        played_ms = self._playback.played_ms(self._now_s())
+        played_ms = self._playback.played_ms(self._clock.now_s())
         if played_ms <= self._acknowledged_ms:
             return None
         self._acknowledged_ms = played_ms
@@ -107,7 +98,7 @@ class DuplexAnswer:
         """One event. Raises FailedTry for an error, an end before the answer's, and for unusable sound."""
         kind = str(event.get("type") or "")
         self.last_event = faults.shorten(kind) or "an event without a type"
-        self._log.received(self.last_event, self._now_s())
+        self._log.received(self.last_event, self._clock.now_s())
         name = event.get("event_id")
         if isinstance(name, str):
             if name in self._seen:
@@ -132,7 +123,6 @@ class DuplexAnswer:
             self._take(kind, event)
 
     def _take(self, kind: str, event: JsonDict) -> None:
-        delta = event.get("delta")
         self._ids |= {
             key: event[key] for key in ("response_id", "item_id") if isinstance(event.get(key), str)
         }
@@ -140,17 +130,18 @@ class DuplexAnswer:
             self._listened = True
         elif kind == "response.speak":
             self._spoke = self.speaking = True
-        elif kind in _AUDIO and isinstance(delta, str) and delta:
-            self._spoke = self.speaking = True
-            self._take_sound(event, delta)
-        elif kind in _TRANSCRIPT + _TEXT and isinstance(delta, str) and delta:
-            (self._transcript if kind in _TRANSCRIPT else self._text).append(delta)
-            self._times.take(self._now_s(), 1, is_text=True)
+        elif kind in AUDIO:
+            if delta := delta_of(event):
+                self._spoke = self.speaking = True
+                self._take_sound(event, delta)
+        elif kind in TRANSCRIPT + TEXT and event.get("delta") is not None:
+            if delta := delta_of(event):
+                self._take_text(kind, delta)
         elif kind == "response.done":
             self._done(event)
 
     def _take_sound(self, event: JsonDict, delta: str) -> None:
-        at_s, before_s = self._now_s(), self._spoken.duration_s
+        at_s, before_s = self._clock.now_s(), self._spoken.duration_s
         self._spoken.say({"sample_rate_hz": event.get("sample_rate_hz")})
         add_base64(self._spoken, delta, at_s)
         self._playback.add(at_s, self._spoken.duration_s - before_s)
@@ -158,6 +149,14 @@ class DuplexAnswer:
         length = details.get("audio_duration_ms") if isinstance(details, dict) else None
         if isinstance(length, int | float) and 0 <= length < _LONGEST_MS:
             self._promised_ms = max(self._promised_ms, float(length))
+
+    def _take_text(self, kind: str, delta: str) -> None:
+        self._text_size += len(delta)
+        if self._text_size > _MOST_TEXT:
+            message = f"the text of one session is longer than {_MOST_TEXT} characters"
+            raise FailedTry(Failure("protocol", message, hint=f"the model does not come to an end; {_LOOK}"))
+        (self._transcript if kind in TRANSCRIPT else self._text).append(delta)
+        self._times.take(self._clock.now_s(), 1, is_text=True)
 
     def _done(self, event: JsonDict) -> None:
         response = event.get("response")
@@ -214,9 +213,9 @@ class DuplexAnswer:
             sample_id=self._sample_id,
             text=well_formed("".join(self._transcript or self._text)),
             finish_reason=None if error is not None else "listen" if self.decision == "listen" else "stop",
-            timing=self._timing(),
+            timing=self._clock.timing(self._times, self._spoken, of_sound=self._heard.duration_s > 0),
             error=error,
-            audio=self._audio(),
+            audio=self._clock.audio(self._spoken),
             notes=self._spoken.notes,
             session={
                 "id": self.session_id,
@@ -231,38 +230,8 @@ class DuplexAnswer:
         )
 
     def _finish(self) -> None:
-        self.finished, self._end_s = True, self._now_s()
-
-    def _timing(self) -> Timing:
-        """From the first silence on; RTF from the request on, without the time of the input's sound."""
-        silence_s, spoken = self._silence_s, self._spoken
-        if silence_s is None or self._first_append_s is None:
-            return Timing(started=self._wall)
-        rtf = None
-        if spoken.first_s is not None and spoken.last_s is not None and spoken.duration_s:
-            over_input = self._heard.duration_s > 0 and spoken.first_s < silence_s
-            input_s = silence_s - self._first_append_s
-            rtf = None if over_input else (spoken.last_s - input_s) / spoken.duration_s
-
-        def since(at_s: float | None) -> float | None:
-            return None if at_s is None else rounded(at_s - silence_s)
-
-        return Timing(
-            started=self._wall,
-            ttft_s=since(self._times.first_text_s),
-            itl_s=tuple(rounded(gap) for gap in self._times.itl_s),
-            tpot_s=self._times.tpot_s(),
-            e2e_s=since(self._end_s),
-            ttfp_s=since(spoken.first_s),
-            rtf=rounded(rtf),
-        )
-
-    def _audio(self) -> SpokenAudio | None:
-        """Its pieces' times counted like all others."""
-        audio, silence_s = self._spoken.finish(), self._silence_s or 0.0
-        if audio is None:
-            return None
-        return replace(audio, chunks=tuple((rounded(at_s - silence_s), s) for at_s, s in audio.chunks))
+        self.finished = True
+        self._clock.end()
 
     def _refused(self, event: JsonDict) -> FailedTry:
         error: Any = event.get("error")
@@ -271,19 +240,3 @@ class DuplexAnswer:
         return FailedTry(
             faults.classify(None, f"{code}: {message}" if code else message, secret=self._secret)
         )
-
-    def _now_s(self) -> float:
-        return time.monotonic() - self._request
-
-
-def event_of(frame: str | bytes) -> JsonDict:
-    """The event in a frame. Raises FailedTry for anything else."""
-    try:
-        event = json.loads(frame)
-    except (ValueError, RecursionError):
-        event = None
-    if not isinstance(event, dict):
-        shown = faults.shorten(frame if isinstance(frame, str) else repr(frame[:200]))
-        hint = "the server or a proxy sent a damaged frame; look at their logs"
-        raise FailedTry(Failure("protocol", f"expected an event, found: {shown}", retryable=True, hint=hint))
-    return event

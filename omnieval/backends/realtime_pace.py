@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable
 from omnieval.types import JsonDict
 
 RATE_HZ = 16_000
+BYTES_A_SECOND = 2 * RATE_HZ
 PIECE_MS = 200
-PIECE_BYTES = RATE_HZ * PIECE_MS // 1000 * 2
+PIECE_BYTES = BYTES_A_SECOND * PIECE_MS // 1000
 
 
 class DuplexInput:
@@ -29,7 +30,7 @@ class DuplexInput:
     @property
     def duration_s(self) -> float:
         """Of the sound."""
-        return len(self._sound) / 2 / RATE_HZ
+        return len(self._sound) / BYTES_A_SECOND
 
     @property
     def sent_ms(self) -> int:

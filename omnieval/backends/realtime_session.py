@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from omnieval.backends.failed import FailedTry
-from omnieval.backends.realtime_answer import DuplexAnswer, event_of
+from omnieval.backends.realtime_answer import DuplexAnswer
+from omnieval.backends.realtime_events import event_of
 from omnieval.backends.realtime_link import RealtimeServer, closed, may_resume
 from omnieval.backends.realtime_pace import PIECE_MS, DuplexInput, Pacer
 from omnieval.backends.transport_faults import timeout_failure

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -11,53 +13,67 @@ from omnieval.backends.base import BackendContext
 from omnieval.backends.realtime_answer import DuplexAnswer
 from omnieval.backends.realtime_duplex import RealtimeDuplex, create
 from omnieval.backends.realtime_fields import session_fields
-from omnieval.backends.realtime_pace import DuplexInput
+from omnieval.backends.realtime_pace import BYTES_A_SECOND, DuplexInput
 from omnieval.backends.retry import wait_seconds
 from omnieval.config import RunConfig
+from omnieval.duplex.conversation import Conversation
+from omnieval.duplex.input_wav import read_input
 from omnieval.duplex.record import Recorder
 from omnieval.engine.signals import run_to_end, stop_on_signals
-from omnieval.errors import ConfigError
+from omnieval.errors import ConfigError, MediaError
 from omnieval.media.transport import InlineMedia
 from omnieval.types import Failure, JsonDict, Response
 
 
 def converse(
     config: RunConfig,
-    sound: bytes,
-    out: Path,
+    input_wav: Path,
     *,
+    out: Path | None = None,
+    convert: bool = False,
     text: str | None = None,
     voice: Path | None = None,
-    instructions: str | None = None,
-    asked: JsonDict | None = None,
     api_key: str | None = None,
     notify: Callable[[str], None] = lambda _: None,
-) -> JsonDict:
-    """Let the model hear a sound (16 kHz mono PCM16) in real time, and silence until it has answered.
+) -> Conversation:
+    """Let the model hear a recording in real time, and silence until it has answered.
 
-    config: server, model, `duplex`, `extra_body`, timeouts and retries are taken from it. out: an empty or a
-    new folder. text, voice, instructions: see `session_fields`. asked: further facts for `result.json`, whose
-    content is returned. A full server is waited for; SIGINT or SIGTERM ends the session, and what came is
-    kept. Raises ConfigError, BackendError, StorageError, OSError for an unreadable voice.
+    config: server, model, `system_prompt`, `duplex`, `extra_body`, timeouts and retries are taken from it.
+    input_wav, convert: see `read_input`. out: an empty or a new folder; else one under the `runs_dir`. text,
+    voice: see `session_fields`. A full server is waited for; SIGINT or SIGTERM ends the session, and what
+    came is kept. Raises ConfigError, BackendError, StorageError, MediaError for an unusable recording,
+    OSError for an unreadable voice.
     """
     if config.backend != "realtime-duplex":
         raise ConfigError(f"a conversation takes the backend realtime-duplex, not {config.backend}")
-    backend = create(config, BackendContext(media_url=InlineMedia().url, api_key=api_key))
+    if voice is not None and not voice.is_file():
+        raise MediaError(f"{voice}: no such file; name a recording with --ref-audio", kind="media_missing")
+    sound = read_input(input_wav, convert=convert)
+    key = api_key or os.environ.get(config.api_key_env)
+    directory = out or config.runs_dir / f"{datetime.now():%Y%m%d-%H%M%S}-duplex-{input_wav.stem}"
+    backend = create(config, BackendContext(media_url=InlineMedia().url, api_key=key))
 
-    async def work() -> JsonDict:
+    async def work() -> Conversation:
         try:
             facts = await backend.check()
             fields = session_fields(
                 facts.model or "",
                 text=text,
-                instructions=instructions,
+                instructions=config.flat()["system_prompt"],
                 voice=voice,
                 extra_body=config.extra_body,
             )
-            recorder = Recorder(out, api_key)
-            told = {"model": facts.model, "base_url": config.base_url, "speed": config.duplex.speed}
+            recorder = Recorder(directory, key)
             response = await _until_held(config, backend, fields, sound, recorder, notify)
-            return recorder.finish(response, told | (asked or {}))
+            asked = {
+                "model": facts.model,
+                "base_url": config.base_url,
+                "speed": config.duplex.speed,
+                "input_wav": str(input_wav.absolute()),
+                "input_s": len(sound) / BYTES_A_SECOND,
+                "converted": convert,
+            }
+            return recorder.finish(response, asked)
         finally:
             await backend.close()
 

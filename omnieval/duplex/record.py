@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from omnieval.backends.faults import redact
 from omnieval.backends.realtime_answer import DuplexAnswer
-from omnieval.errors import ConfigError
+from omnieval.duplex.conversation import Conversation, Latency, Trouble
+from omnieval.errors import ConfigError, StorageError
 from omnieval.media.wav import write_wav
 from omnieval.runlog.files import LineLog, replace_file, replace_json, storage_error
-from omnieval.types import JsonDict, Response
+from omnieval.types import JsonDict, Response, SpokenAudio
 
 _SOUNDS = ("audio", "delta", "ref_audio")
 _LONG = 500  # characters; sound is longer, text is not
@@ -21,7 +25,8 @@ _LONG = 500  # characters; sound is longer, text is not
 class Recorder:
     """`events.jsonl`, `audio_chunks/0001.wav` ..., and at the end `output.wav` and `result.json`.
 
-    Raises ConfigError where the folder holds something already, StorageError where it cannot be written.
+    A disk that fills up ends no session: what comes then is kept in memory for the end. Raises ConfigError
+    where the folder holds something already, StorageError where it cannot be written from the start.
     """
 
     def __init__(self, directory: Path, secret: str | None = None) -> None:
@@ -37,52 +42,94 @@ class Recorder:
         self._events = LineLog(directory / "events.jsonl")
         self._began = time.monotonic()
         self._frames = 0
-        self.chunk_count = 0
+        self._chunk_count = 0
+        self._trouble: StorageError | None = None
 
     def event(self, direction: str, event: JsonDict, answer: DuplexAnswer) -> None:
         """One event, sound in it replaced by its length, and the sound that has come with it."""
+        if self._trouble is not None:
+            return
+        try:
+            self._write(direction, event, answer)
+        except StorageError as error:
+            self._trouble = error
+
+    def finish(self, response: Response, asked: JsonDict) -> Conversation:
+        """Write the sound and the result, also of a failed session. asked: what was sent, for the reader.
+
+        Where the folder takes them no longer they go to a new temporary one, which the result names. Raises
+        StorageError where that cannot be written either.
+        """
+        try:
+            self._events.close()
+        except OSError as error:
+            self._trouble = self._trouble or storage_error(self.directory, error)
+        try:
+            return self._save(self.directory, response, asked)
+        except StorageError as error:
+            self._trouble = error
+        try:
+            return self._save(Path(tempfile.mkdtemp(prefix="omnieval-duplex-")), response, asked)
+        except (OSError, StorageError) as error:
+            raise StorageError(
+                f"{self._trouble}; nor can {tempfile.gettempdir()} be written; of "
+                f"{_duration_s(response.audio):.1f} s of sound, {self._chunk_count} pieces are left in "
+                f"{self._chunks}"
+            ) from error
+
+    def _write(self, direction: str, event: JsonDict, answer: DuplexAnswer) -> None:
         at_ms = round(1000 * (time.monotonic() - self._began))
         line = json.dumps({"at_ms": at_ms, "direction": direction, "event": _shown(event)})
         self._events.append(redact(line, self._secret).encode() + b"\n")
         pcm = answer.sound_since(self._frames) if direction == "received" else None
         if pcm is not None and pcm.frames:
+            replace_file(self._chunks / f"{self._chunk_count + 1:04}.wav", [write_wav(pcm)])
             self._frames += pcm.frames
-            self.chunk_count += 1
-            replace_file(self._chunks / f"{self.chunk_count:04}.wav", [write_wav(pcm)])
+            self._chunk_count += 1
 
-    def finish(self, response: Response, asked: JsonDict) -> JsonDict:
-        """Write the result, also of a failed session. asked: what was sent, for the reader."""
-        self._events.close()
+    def _save(self, place: Path, response: Response, asked: JsonDict) -> Conversation:
+        sound = place / "output.wav"
         if response.audio is not None and response.audio.frames:
-            replace_file(self.directory / "output.wav", [response.audio.wav])
-        found = _result(response, self.chunk_count) | {"asked": asked}
-        replace_json(self.directory / "result.json", found)
+            replace_file(sound, [response.audio.wav])
+        errors = [] if self._trouble is None else [self._incomplete(sound)]
+        if response.error is not None:
+            errors.insert(0, Trouble(response.error.kind, response.error.message, response.error.hint))
+        found = _conversation(response, tuple(errors), self._chunk_count, asked, place)
+        content = TypeAdapter(Conversation).dump_python(found, mode="json", exclude={"directory"})
+        replace_json(place / "result.json", content)
         return found
 
+    def _incomplete(self, sound: Path) -> Trouble:
+        return Trouble(
+            "storage",
+            f"{self._trouble}; events.jsonl and audio_chunks end there after {self._chunk_count} pieces",
+            f"all of the sound is in {sound}",
+        )
 
-def _result(response: Response, chunks: int) -> JsonDict:
-    error, timing, audio = response.error, response.timing, response.audio
-    errors = [] if error is None else [{"kind": error.kind, "message": error.message, "hint": error.hint}]
-    session = {
-        key: response.session[key] for key in ("id", "responses", "resumed", "input_ms", "late_ms", "stalls")
-    }
-    return {
-        "ok": error is None,
-        "model_decision": response.session["decision"],
-        "transcript": response.text,
-        "audio_chunk_count": chunks,
-        "output_sample_rate_hz": audio.rate_hz if audio else None,
-        "output_duration_s": audio.duration_s if audio else 0.0,
-        "latency": {
-            "ttft_ms": _ms(timing.ttft_s),
-            "ttfp_ms": _ms(timing.ttfp_s),
-            "rtf": timing.rtf,
-            "measurement_origin": "first_silence_append",
-        },
-        "session": session,
-        "notes": list(response.notes),
-        "errors": errors,
-    }
+
+def _conversation(
+    response: Response, errors: tuple[Trouble, ...], chunks: int, asked: JsonDict, place: Path
+) -> Conversation:
+    timing, audio = response.timing, response.audio
+    names = ("id", "responses", "resumed", "input_ms", "late_ms", "stalls")
+    return Conversation(
+        ok=not errors,
+        model_decision=response.session["decision"],
+        transcript=response.text,
+        audio_chunk_count=chunks,
+        output_sample_rate_hz=audio.rate_hz if audio else None,
+        output_duration_s=_duration_s(audio),
+        latency=Latency(_ms(timing.ttft_s), _ms(timing.ttfp_s), timing.rtf),
+        session={name: response.session[name] for name in names},
+        notes=response.notes,
+        errors=errors,
+        asked=asked,
+        directory=place,
+    )
+
+
+def _duration_s(audio: SpokenAudio | None) -> float:
+    return audio.duration_s if audio else 0.0
 
 
 def _ms(seconds: float | None) -> float | None:

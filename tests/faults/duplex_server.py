@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -29,8 +30,9 @@ class Turn:
     fault: None, or one of
     before an answer: die_at_start, hang_at_start, close_busy, close_policy, close_too_large, wrong_order, silent;
     in its middle, after half of the pieces: die_in_middle, close_in_middle, hang_in_middle, garbage, binary,
-    expired, error_in_middle, lost_audio; otherwise: duplicates, listen, listen_for_good (without response.done), failed, cancelled, no_base64, odd_length, odd_farewell,
-    refuse_resume.
+    expired, error_in_middle, lost_audio; otherwise: duplicates, listen, listen_for_good (without response.done),
+    failed, cancelled, no_base64, no_string, no_delta, odd_length, odd_text, text_flood, odd_farewell,
+    refuse_heartbeat (and no answer), refuse_resume.
     pause_s: between the pieces of sound. early: a response while the input still sounds, before the answer to it.
     """
 
@@ -45,6 +47,7 @@ class Turn:
 class DuplexServer:
     """script: the turn of a connection, by its session's text (empty: it answers what it hears) and how often
     that was asked for. places: how many sessions it has room for; more are refused. key: where one is needed.
+    tls: its certificate, where it speaks TLS.
 
     got: every event. heard: the sounding input by text. most: the most sessions at a time.
     """
@@ -53,6 +56,7 @@ class DuplexServer:
     sound_of: Callable[[str], bytes]
     places: int = 1000
     key: str | None = None
+    tls: ssl.SSLContext | None = None
     got: list[dict[str, Any]] = field(default_factory=list)
     heard: dict[str, bytearray] = field(default_factory=dict)
     asked: dict[str, int] = field(default_factory=dict)
@@ -67,7 +71,7 @@ class DuplexServer:
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}/v1"
 
     def events(self, kind: str) -> list[dict[str, Any]]:
         return [event for event in self.got if event["type"] == kind]
@@ -77,7 +81,9 @@ class DuplexServer:
         loop, ready, stop = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
 
         async def main() -> None:
-            async with serve(self._serve, "127.0.0.1", self.port, process_request=self._http) as server:
+            async with serve(
+                self._serve, "127.0.0.1", self.port, process_request=self._http, ssl=self.tls
+            ) as server:
                 self.port = next(iter(server.sockets)).getsockname()[1]
                 ready.set()
                 await stop.wait()
@@ -178,6 +184,9 @@ class _Session:
                     self.sounding.set()
                 else:
                     self.quiet.set()
+            elif event["type"] == "session.heartbeat" and self.turn.fault == "refuse_heartbeat":
+                error = {"code": "internal_error", "message": "the heartbeat came too late"}
+                await _say(self.link, "error", error=error)
             elif event["type"] == "session.close":
                 if self.turn.fault == "odd_farewell":
                     for frame in ("[]", "7", "{", '{"a":' * 200_000):
@@ -196,7 +205,7 @@ class _Session:
             await self._respond("r0", self.server.sound_of("early"), "mhm", None)
         if fault != "wrong_order":
             await self.quiet.wait()
-        if fault == "silent":
+        if fault in ("silent", "refuse_heartbeat"):
             return False
         if fault in ("listen", "listen_for_good"):
             await _say(link, "response.listen")
@@ -218,6 +227,10 @@ class _Session:
                 response_id=name,
                 event_id=f"t{name}",
             )
+        if fault == "odd_text":
+            await _say(link, f"response.{infix}audio_transcript.delta", delta=None, response_id=name)
+        for _ in range(40 if fault == "text_flood" else 0):
+            await _say(link, f"response.{infix}text.delta", delta="la " * 10_000, response_id=name)
         step = -(-len(sound) // 2 // self.turn.pieces) * 2
         for number, start in list(enumerate(range(0, len(sound), step)))[first:]:
             piece = sound[start : start + step]
@@ -226,11 +239,13 @@ class _Session:
                     return fault not in ("hang_in_middle", "garbage", "binary", "expired", "error_in_middle")
                 if fault == "lost_audio":
                     continue
-            data = "%%%" if fault == "no_base64" else base64.b64encode(piece).decode()
+            data = base64.b64encode(piece).decode()
+            odd = {"no_base64": {"delta": "%%%"}, "no_string": {"delta": [7]}, "no_delta": {"audio": data}}
+            carried = odd.get(fault or "", {"delta": data})
             length_ms = 10**400 if fault == "odd_length" else (start + len(piece)) / 2 / RATE_HZ * 1000
             for _ in range(2 if fault == "duplicates" else 1):
                 await _say(
-                    link, f"response.{infix}audio.delta", delta=data, sample_rate_hz=RATE_HZ, response_id=name,
+                    link, f"response.{infix}audio.delta", **carried, sample_rate_hz=RATE_HZ, response_id=name,
                     item_id="i1", event_id=f"{name}-{number}", metadata={"audio_duration_ms": length_ms},
                 )  # fmt: skip
             if name != "r0":

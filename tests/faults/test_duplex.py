@@ -109,7 +109,7 @@ def test_a_session_follows_the_protocol(new_spelling: bool) -> None:
     assert server.events("session.close")
 
 
-@pytest.mark.parametrize("fault", ["odd_length", "odd_farewell"])
+@pytest.mark.parametrize("fault", ["odd_length", "odd_farewell", "odd_text"])
 def test_what_is_odd_but_does_no_harm_is_passed_over(fault: str) -> None:
     answer, _ = one(Turn(fault))
     assert answer.error is None
@@ -132,6 +132,9 @@ def test_what_is_odd_but_does_no_harm_is_passed_over(fault: str) -> None:
         ("failed", "server", True),
         ("refuse_resume", "server", True),
         ("no_base64", "protocol", True),
+        ("no_string", "protocol", True),
+        ("no_delta", "protocol", True),
+        ("text_flood", "protocol", False),
         ("wrong_order", "protocol", True),
         ("silent", "timeout", True),
         ("close_busy", "busy", True),
@@ -214,6 +217,16 @@ def test_sound_is_acknowledged_as_it_is_played_and_the_session_kept_alive() -> N
     assert [kind for _, kind, _ in answer.session["received"]][:3] == [
         "session.created", "response.created", "response.speak",
     ]  # fmt: skip
+
+
+def test_a_refused_heartbeat_ends_the_session_with_what_the_server_said() -> None:
+    server = DuplexServer(lambda _, n: Turn("refuse_heartbeat"), lambda _: SOUND)
+    with server.running():
+        answer = ask(server, speed=20)[0]
+    assert answer.error is not None
+    assert (answer.error.kind, answer.error.retryable) == ("server", True)
+    assert "the heartbeat came too late" in answer.error.message
+    assert len(server.events("session.heartbeat")) == 1
 
 
 def test_no_more_silence_is_sent_than_configured_and_a_model_that_listens_has_decided() -> None:

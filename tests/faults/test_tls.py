@@ -19,6 +19,8 @@ from omnieval.config import TimeoutConfig
 from omnieval.errors import BackendError
 from omnieval.types import Response
 from tests.command import omnieval
+from tests.faults import test_duplex
+from tests.faults.duplex_server import DuplexServer, Turn
 from tests.faults.test_openai_chat import backend, check, failure, request
 
 ANSWER = (
@@ -114,9 +116,14 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "cert.pem", folder / "key.pem"
 
 
-def speaks_tls(certificate: tuple[Path, Path]) -> Callable[[socket.socket], None]:
+def server_context(certificate: tuple[Path, Path]) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
+    return context
+
+
+def speaks_tls(certificate: tuple[Path, Path]) -> Callable[[socket.socket], None]:
+    context = server_context(certificate)
 
     def speak(connection: socket.socket) -> None:
         with contextlib.suppress(ssl.SSLError), context.wrap_socket(connection, server_side=True) as wrapped:
@@ -147,6 +154,26 @@ def test_a_certificate_that_nobody_vouches_for_is_named_with_what_mends_it(
         assert "SSL_CERT_FILE" in checked.stderr
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
         assert ask(base_url).text == "B"
+
+
+def test_a_full_duplex_session_over_tls_trusts_the_same_certificates(
+    certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    server = DuplexServer(
+        lambda _text, _number: Turn(), lambda _: test_duplex.SOUND, tls=server_context(certificate)
+    )
+    with server.running():
+        found = failure(test_duplex.ask(server)[0])
+        assert (found.kind, found.retryable) == ("configuration", False), found
+        assert "certificate" in found.message
+        assert "SSL_CERT_FILE" in (found.hint or "")
+        assert server.paths == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+        answer = test_duplex.ask(server)[0]
+    assert answer.error is None
+    assert answer.text == "text 0"
+    assert server.paths == ["/v1/realtime?duplex=1"]
 
 
 def alert(connection: socket.socket) -> None:

@@ -1,0 +1,37 @@
+"""The events of a full-duplex session, by both spellings, and what makes one unusable."""
+
+from __future__ import annotations
+
+import json
+
+from omnieval.backends import faults
+from omnieval.backends.failed import FailedTry
+from omnieval.types import Failure, JsonDict
+
+AUDIO = ("response.audio.delta", "response.output_audio.delta")
+TRANSCRIPT = ("response.audio_transcript.delta", "response.output_audio_transcript.delta")
+TEXT = ("response.text.delta", "response.output_text.delta")
+
+
+def event_of(frame: str | bytes) -> JsonDict:
+    """The event in a frame. Raises FailedTry for anything else."""
+    try:
+        event = json.loads(frame)
+    except (ValueError, RecursionError):
+        event = None
+    if not isinstance(event, dict):
+        shown = faults.shorten(frame if isinstance(frame, str) else repr(frame[:200]))
+        hint = "the server or a proxy sent a damaged frame; look at their logs"
+        raise FailedTry(Failure("protocol", f"expected an event, found: {shown}", retryable=True, hint=hint))
+    return event
+
+
+def delta_of(event: JsonDict) -> str:
+    """What an event adds, maybe nothing. Raises FailedTry where it has no delta, or one that is no text."""
+    delta = event.get("delta")
+    if not isinstance(delta, str):
+        found = faults.shorten(json.dumps(delta)) if "delta" in event else "none"
+        message = f"{event['type']}: expected a delta that is text, found: {found}"
+        hint = "this is a fault of the server; look at its version and its log"
+        raise FailedTry(Failure("protocol", message, retryable=True, hint=hint))
+    return delta
