@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,6 +29,8 @@ from omnieval.run_options import (
 
 if TYPE_CHECKING:
     from omnieval.bench import BenchReport
+
+Overrides = Sequence[tuple[str, Any]]
 
 
 def bench(
@@ -120,6 +123,25 @@ def bench(
             sys.exit(1)
     if execution.ending != "finished":
         sys.exit(4 if execution.failure is not None else 1)
+
+
+def score_bench(
+    directory: Path, overrides: Overrides, *, parser: str | None, data: Path | str | None
+) -> None:
+    """`omnieval score` of a bench's directory: every run of it."""
+    from omnieval import bench
+    from omnieval.console import heard_display, new_console, print_line
+
+    console = new_console()
+    report = bench.score_bench(
+        bench.Bench.load(directory),
+        parser=parser,
+        data=data,
+        overrides=overrides,
+        heard=heard_display(console),
+        notify=lambda line: print_line(console, line, style="dim"),
+    )
+    _print(report, json_=False, markdown=False)
 
 
 def show_bench(directory: Path, *, json_: bool, markdown: bool, html: str | None) -> None:

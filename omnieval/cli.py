@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from omnieval.bench_commands import bench, show_bench
+from omnieval.bench_commands import bench, score_bench, show_bench
 from omnieval.cache_commands import cache_app
 from omnieval.console import heard_display, new_console, print_line
 from omnieval.data_commands import data_app
@@ -275,8 +275,9 @@ def score(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="With --audio: the run directory to write.")] = None,
 ) -> None:
-    """Score a run's or a suite's answers again, without the model, and write its report anew."""
+    """Score the answers of a run, a suite or a bench again, without the model, and write its report anew."""
     from omnieval import api
+    from omnieval.bench import holds_bench
     from omnieval.errors import ConfigError
     from omnieval.suite import holds_suite
 
@@ -310,8 +311,11 @@ def score(
     if holds_suite(directory):
         score_suite(directory, overrides, parser=parser, data=data or [])
         return
-    run = api.load_run(directory)
     place = dict(one_place(data)).get("data")
+    if holds_bench(directory):
+        score_bench(directory, overrides, parser=parser, data=place)
+        return
+    run = api.load_run(directory)
     _show(
         api.score_with(run, parser=parser, data=place, heard=heard, overrides=overrides),
         console,

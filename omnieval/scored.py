@@ -34,7 +34,7 @@ from omnieval.runlog.schema import to_line
 from omnieval.runlog.store import REPORT_HTML, REPORT_JSON, REPORT_MD, SCORES, exists
 from omnieval.scoring.choice import score_choices
 from omnieval.scoring.early import EarlyPlan
-from omnieval.scoring.spoken import Heard, SpokenScores, load_judge, score_spoken, unscored
+from omnieval.scoring.spoken import Heard, SpokenScores, load_judge, score_spoken, unheard
 from omnieval.settings import reconfigure, rule_named
 from omnieval.types import Response, Score
 from omnieval.wording import suggest
@@ -174,14 +174,16 @@ def _cache_here(config: RunConfig) -> Path:
 
 def _as_heard_before(run: Run, responses: Mapping[str, Response]) -> SpokenScores:
     """What is known without hearing anything now: earlier figures of sounds that are still the same."""
+    language = run.config["language"]
     try:
         report = read_report(run)
     except ScoringError:
-        return unscored(run, responses)
+        return unheard(run, responses, language)
     if report.kind != "speech":
-        return unscored(run, responses)
+        return unheard(run, responses, language)
     earlier = {score.sample_id: score for score in run.scores()}
-    return replace(unscored(run, responses, earlier), recogniser=report.recogniser, encoder=report.encoder)
+    found = unheard(run, responses, language, earlier)
+    return replace(found, recogniser=report.recogniser, encoder=report.encoder)
 
 
 def _references(run: Run, data: Path | str | None, cache_root: Path) -> Callable[[Path], Path]:

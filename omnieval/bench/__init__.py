@@ -4,7 +4,7 @@ from omnieval.bench.files import report_json, write_report
 from omnieval.bench.html_page import bench_html
 from omnieval.bench.pages import bench_page
 from omnieval.bench.report import BenchReport, build_bench_report
-from omnieval.bench.run import BenchExecution, plan_bench, resumed, run_bench
+from omnieval.bench.run import BenchExecution, plan_bench, resumed, run_bench, score_bench
 from omnieval.bench.store import LEAST_REPEATS, Bench, holds_bench, repeats_of
 
 __all__ = [
@@ -21,5 +21,6 @@ __all__ = [
     "report_json",
     "resumed",
     "run_bench",
+    "score_bench",
     "write_report",
 ]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from omnieval.bench.files import write_report
+from omnieval.bench.report import BenchReport
 from omnieval.bench.store import COLD, LEAST_REPEATS, Bench, begin_or_check
 from omnieval.config import RunConfig
 from omnieval.engine.begin import run_name
@@ -19,8 +20,9 @@ from omnieval.engine.fill import fill_cache
 from omnieval.engine.progress import Listener
 from omnieval.engine.signals import run_to_end
 from omnieval.errors import ConfigError, ScoringError, StorageError
-from omnieval.runlog.store import new_directory
-from omnieval.scored import execute_and_score
+from omnieval.runlog import Run
+from omnieval.runlog.store import exists, new_directory
+from omnieval.scored import execute_and_score, score_with
 from omnieval.scoring.spoken import Heard
 from omnieval.settings import configure, restored
 from omnieval.wording import counted
@@ -104,6 +106,27 @@ def run_bench(
         raise
     _write_report(bench)
     return BenchExecution(bench, ending, failure)
+
+
+def score_bench(
+    bench: Bench,
+    *,
+    parser: str | None = None,
+    data: Path | str | None = None,
+    overrides: Sequence[tuple[str, Any]] = (),
+    heard: Heard = lambda _done, _total: None,
+    notify: Notify = lambda _: None,
+) -> BenchReport:
+    """Score every run that has begun again, each as `omnieval.scored.score_with` does, and write the report.
+
+    Raises as that does, and ScoringError where no run is finished.
+    """
+    for name in bench.names:
+        if exists(bench.directory / name):
+            notify(f"scoring {name}")
+            run = Run.load(bench.directory / name)
+            score_with(run, parser=parser, data=data, heard=heard, overrides=overrides)
+    return write_report(bench)
 
 
 def _write_report(bench: Bench) -> None:

@@ -60,32 +60,36 @@ def similarity_metric(encoder: str) -> str:
     return f"sim[{encoder}]"
 
 
-def unscored(
-    run: Run, responses: Mapping[str, Response], earlier: Mapping[str, Score] | None = None
+def unheard(
+    run: Run,
+    responses: Mapping[str, Response],
+    language: Language,
+    earlier: Mapping[str, Score] | None = None,
 ) -> SpokenScores:
-    """The outcomes as far as they are known without hearing anything.
+    """What is known without a recogniser: outcomes, and the health of the sounds by themselves.
 
     earlier: scores of an earlier hearing, by sample id; they hold where the sound is still the same.
     """
     scores = []
     for planned in run.samples():
-        response = responses.get(planned.sample.id)
-        score = before_hearing(planned.sample, response, selected=planned.selected)
+        sample, response = planned.sample, responses.get(planned.sample.id)
+        score = before_hearing(sample, response, selected=planned.selected)
         known = (earlier or {}).get(score.sample_id)
-        if score.outcome == "unscored" and known is not None and _same_sound(known, response):
-            score = known
+        if score.outcome == "unscored" and response is not None:
+            if known is not None and _same_sound(known, response):
+                score = known
+            else:
+                found = _usable(run, sample, response)
+                score = (
+                    found if isinstance(found, Score) else _judged(Judge(language), sample, found, response)
+                )
         scores.append(score)
     return SpokenScores(scores)
 
 
-def _same_sound(score: Score, response: Response | None) -> bool:
+def _same_sound(score: Score, response: Response) -> bool:
     heard = score.details.get("sound")
-    return (
-        heard is not None
-        and response is not None
-        and response.audio is not None
-        and (heard == response.audio.sha256)
-    )
+    return heard is not None and response.audio is not None and heard == response.audio.sha256
 
 
 def score_spoken(
@@ -164,19 +168,27 @@ def _sounds(
         sample = planned_sample.sample
         if scores[sample.id].outcome != "unscored":
             continue
-        audio = responses[sample.id].audio
-        path = run.directory / ((audio and audio.file) or f"audio/{sample.id}.wav")
-        try:
-            samples, _ = read_own_rate(path)
-            problem = check_samples(samples)
-        except MediaError as error:
-            problem = str(error)
-        if problem is None:
-            usable[sample.id] = path
+        found = _usable(run, sample, responses[sample.id])
+        if isinstance(found, Score):
+            scores[sample.id] = found
         else:
-            message = problem if str(path) in problem else f"{path}: {problem}"
-            scores[sample.id] = _failed(sample, "audio", message, "is the server's vocoder sound?")
+            usable[sample.id] = found
     return usable
+
+
+def _usable(run: Run, sample: Sample, response: Response) -> Path | Score:
+    """Where the sound of an answer lies, or why it is none."""
+    audio = response.audio
+    path = run.directory / ((audio and audio.file) or f"audio/{sample.id}.wav")
+    try:
+        samples, _ = read_own_rate(path)
+        problem = check_samples(samples)
+    except MediaError as error:
+        problem = str(error)
+    if problem is None:
+        return path
+    message = problem if str(path) in problem else f"{path}: {problem}"
+    return _failed(sample, "audio", message, "is the server's vocoder sound?")
 
 
 def _transcripts(judge: Judge, paths: Sequence[Path], folder: Path, heard: Heard) -> dict[Path, Transcript]:
@@ -195,8 +207,8 @@ def _judged(
     sample: Sample,
     path: Path,
     response: Response,
-    transcript: Transcript | None,
-    references: Callable[[Path], Path],
+    transcript: Transcript | None = None,
+    references: Callable[[Path], Path] = lambda path: path,
 ) -> Score:
     """The score of one usable sound."""
     samples, rate_hz = read_own_rate(path)

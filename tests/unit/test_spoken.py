@@ -23,7 +23,7 @@ from omnieval.runlog import PlannedSample, Run, RunWriter
 from omnieval.scoring import spoken
 from omnieval.scoring.continuity import Continuity, continuity
 from omnieval.scoring.speaker import average_similarity
-from omnieval.scoring.spoken import SpokenScores, load_judge, score_spoken, unscored
+from omnieval.scoring.spoken import SpokenScores, load_judge, score_spoken, unheard
 from omnieval.types import Failure, Response, Sample, Score, SpokenAudio, Timing
 
 RATE_HZ = 24_000
@@ -240,11 +240,23 @@ def test_what_cannot_be_loaded_is_said_and_the_rest_is_measured(
 
 def test_before_anything_is_heard_the_report_says_how_to_go_on(tmp_path: Path) -> None:
     run = run_of(tmp_path, {"a": "one"}, [answer("a", 3)])
-    report = report_of(run, unscored(run, run.last_responses()))
+    report = report_of(run, unheard(run, run.last_responses(), "en"))
     assert report.wer is None
     assert report.complete
     assert any("with the path of this run" in line for line in page_of(report).warnings)
     assert (report.latency["ttfp_s"].median, report.warmup["ttfp_s"].median) == (0.5, 3.0)
+
+
+def test_the_health_of_sounds_is_known_before_they_are_heard(tmp_path: Path) -> None:
+    text = "a text of many words that takes its time to be said"
+    run = run_of(tmp_path, {"a": text, "b": "two", "lost": "three"}, [
+        answer("a", 1), answer("b", 4), answer("lost", 5)
+    ])  # fmt: skip
+    (run.directory / "audio" / "lost.wav").unlink()
+    report = report_of(run, unheard(run, run.last_responses(), "en"))
+    assert [row.flag for row in report.health] == ["too_short"]
+    assert (report.unhealthy.correct, report.unhealthy.total) == (1, 2)
+    assert [(row.kind, row.count) for row in report.failures] == [("audio", 1)]
 
 
 def test_known_results_in_another_way_of_measuring_are_named_as_not_comparable(
@@ -295,11 +307,11 @@ def test_a_later_run_keeps_what_was_heard_of_sounds_that_are_still_the_same(
     run = run_of(tmp_path, {"a": "one", "b": "two"}, [answer("a", 3), answer("b", 4)])
     heard = hear(run, monkeypatch, {3: "one", 4: "too"})
     earlier = {score.sample_id: score for score in heard.scores}
-    again = unscored(run, run.last_responses(), earlier)
+    again = unheard(run, run.last_responses(), "en", earlier)
     assert [score.outcome for score in again.scores] == ["scored", "scored"]
     with RunWriter(run.directory) as writer:
         writer.add_response(answer("b", 5))
-    changed = unscored(run, run.last_responses(), earlier)
+    changed = unheard(run, run.last_responses(), "en", earlier)
     assert [score.outcome for score in changed.scores] == ["scored", "unscored"]
 
 
@@ -312,7 +324,7 @@ def test_times_are_those_of_answers_with_sound(tmp_path: Path) -> None:
     silent = Response("b", text="no", finish_reason="stop", timing=Timing(0.0, ttfp_s=9.0))
     stranger = replace(answer("x", 3), timing=Timing(0.0, ttfp_s=99.0))
     run = run_of(tmp_path, {"a": "one", "b": "two"}, [answer("a", 3), silent, stranger])
-    report = report_of(run, unscored(run, run.last_responses()))
+    report = report_of(run, unheard(run, run.last_responses(), "en"))
     assert (report.latency["ttfp_s"].count, report.latency["ttfp_s"].mean) == (1, 0.5)
 
 
