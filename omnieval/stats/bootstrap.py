@@ -9,6 +9,7 @@ from typing import Any
 from omnieval.stats.clusters import cluster_sums
 
 _ROUNDS = 2_000
+_DRAWN_AT_ONCE = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +82,12 @@ def _means(sums: Any, counts: Any, seed: int) -> Any:
     import numpy as np
 
     random = np.random.default_rng(seed)
+    clusters = len(sums)
     equal = bool((counts == counts[0]).all())
     means = np.empty(_ROUNDS)
-    for i in range(_ROUNDS):
-        drawn = random.integers(0, len(sums), len(sums))
-        total = len(sums) * counts[0] if equal else counts[drawn].sum()
-        means[i] = sums[drawn].sum() / total
+    at_once = max(1, _DRAWN_AT_ONCE // clusters)
+    for start in range(0, _ROUNDS, at_once):
+        part = means[start : start + at_once]
+        drawn = random.integers(0, clusters, (len(part), clusters))
+        part[:] = sums[drawn].sum(axis=1) / (clusters * counts[0] if equal else counts[drawn].sum(axis=1))
     return means

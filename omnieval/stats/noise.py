@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
-# Differences of RTF below the first are noise, above the second real. Rules of experience, as is the number
-# of runs: they were found by repeating equal runs on one machine.
+# Differences of RTF below the first are noise, above the second real.
 RTF_NOISE, RTF_REAL = 0.03, 0.05
 LEAST_RUNS = 3
 
@@ -33,6 +32,7 @@ def latency_difference(first: Sequence[float], second: Sequence[float], *, ratio
     first, second: one figure a run (its median over the samples, say), at least one each. ratio: an RTF, for
     which differences below 0.03 are noise and above 0.05 real; for seconds a difference is real where no run
     of one side comes near the other side's. Nothing is called real with fewer than 3 runs a side.
+    Source: no publication, but repetitions of equal runs on one machine, from which the rules were read off.
     Raises ValueError for a side without runs.
     """
     if not first or not second:

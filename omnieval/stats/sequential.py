@@ -8,7 +8,6 @@ from typing import Any, Literal
 _BETS = (0.02, 0.04, 0.08, 0.15, 0.25, 0.4, 0.6, 0.8, 0.95)
 _STEPS = 30
 # Of one side: that of the usual 95 % interval.
-
 ERROR = 0.025
 
 
