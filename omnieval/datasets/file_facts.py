@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import omnieval
+from omnieval import own_process
 from omnieval.errors import MediaError, StorageError
 from omnieval.media.open import open_media
 from omnieval.media.probe import MediaProbe, probe
@@ -147,14 +147,12 @@ class _Worker:
             process.wait()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        here = str(Path(omnieval.__file__).parent.parent)
-        search = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
         return subprocess.Popen(
-            [sys.executable, "-m", "omnieval.datasets.file_facts", str(self._time_limit_s)],
+            own_process.command("omnieval.datasets.file_facts", str(self._time_limit_s)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONPATH": search},
+            env=own_process.environment(),
             start_new_session=True,
         )
 

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from omnieval.backends.base import BackendContext
-from omnieval.backends.realtime_answer import DuplexAnswer
-from omnieval.backends.realtime_duplex import RealtimeDuplex, create
-from omnieval.backends.realtime_fields import session_fields
-from omnieval.backends.realtime_pace import BYTES_A_SECOND, DuplexInput
+from omnieval.backends.realtime.answer import DuplexAnswer
+from omnieval.backends.realtime.duplex import RealtimeDuplex, create
+from omnieval.backends.realtime.fields import session_fields
+from omnieval.backends.realtime.pace import BYTES_A_SECOND, DuplexInput
 from omnieval.backends.retry import wait_seconds
 from omnieval.config import RunConfig
 from omnieval.duplex.conversation import Conversation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from omnieval.backends.realtime_pace import RATE_HZ
+from omnieval.backends.realtime.pace import RATE_HZ
 from omnieval.errors import MediaError
 from omnieval.media.audio import read_audio
 from omnieval.media.wav import PcmFormat, parse_wav

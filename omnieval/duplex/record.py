@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from omnieval.backends.faults import redact
-from omnieval.backends.realtime_answer import DuplexAnswer
+from omnieval.backends.realtime.answer import DuplexAnswer
 from omnieval.duplex.conversation import Conversation, Latency, Trouble
 from omnieval.errors import ConfigError, StorageError
 from omnieval.media.wav import write_wav

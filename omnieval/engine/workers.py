@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from asyncio.subprocess import PIPE, Process
-from pathlib import Path
 
+from omnieval import own_process
 from omnieval.config import RunConfig
 from omnieval.errors import MediaError
 from omnieval.media.cache import MediaCache
@@ -101,17 +100,13 @@ class MediaWorkers:
             str(self._memory_limit),
         ]
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "omnieval.media.worker",
-            *arguments,
+            *own_process.command("omnieval.media.worker", *arguments),
             stdin=PIPE,
             stdout=PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             limit=_LONGEST_LINE,
             start_new_session=True,
-            env=os.environ
-            | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": _search_path()},
+            env=own_process.environment() | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         )
         self._processes.add(process)
         return process
@@ -143,9 +138,3 @@ class MediaWorkers:
 async def _how_it_ended(process: Process) -> str:
     code = await process.wait()
     return signal.Signals(-code).name if code < 0 else f"exit code {code}"
-
-
-def _search_path() -> str:
-    """Workers must find this very package, however it was found here."""
-    package_parent = str(Path(__file__).parent.parent.parent)
-    return os.pathsep.join(filter(None, [package_parent, os.environ.get("PYTHONPATH")]))

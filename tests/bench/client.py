@@ -22,8 +22,8 @@ import httpx
 
 from omnieval import api
 from omnieval.backends.base import BackendContext
-from omnieval.backends.chat_body import chat_body
-from omnieval.backends.openai_chat import OpenAIChat, create
+from omnieval.backends.chat.body import chat_body
+from omnieval.backends.chat.openai_chat import OpenAIChat, create
 from omnieval.media.transport import file_url
 from omnieval.types import Generation, MediaPart, Message, Request, TextPart
 from tests.faults.server import DONE, chunk

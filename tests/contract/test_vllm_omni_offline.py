@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from omnieval.backends.vllm_omni_output import answers_of
-from omnieval.backends.vllm_omni_prompt import prompt_of, sampling_of
-from omnieval.backends.vllm_omni_worker import Worker, main
+from omnieval.backends.vllm_omni.output import answers_of
+from omnieval.backends.vllm_omni.prompt import prompt_of, sampling_of
+from omnieval.backends.vllm_omni.worker import Worker, main
 from omnieval.media.encode import encode_wav
 from omnieval.types import Generation, MediaPart, Message, Request, TextPart
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from omnieval.backends.openai_chat import create
+from omnieval.backends.chat.openai_chat import create
 from omnieval.config import PcmConfig
 from omnieval.media.transport import InlineMedia
 from omnieval.media.wav import Pcm, PcmFormat, write_wav
@@ -286,7 +286,9 @@ def test_what_is_no_whole_sound_is_a_failure_that_keeps_what_had_arrived(
 
 
 def test_sound_without_end_is_cut_off(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("omnieval.backends.spoken.Spoken.__init__.__kwdefaults__", {"most_bytes": 10_000})
+    monkeypatch.setattr(
+        "omnieval.backends.sound.spoken.Spoken.__init__.__kwdefaults__", {"most_bytes": 10_000}
+    )
     error = failure(hear(server, streams(*spoken_answer(A, A, A))))
     assert (error.kind, "larger than 10000 bytes" in error.message) == ("protocol", True)
 
@@ -295,7 +297,7 @@ def test_sound_without_end_is_cut_off(server: FaultServer, monkeypatch: pytest.M
 def test_an_answer_without_end_is_cut_off(
     stream: bool, server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("omnieval.backends.model_server._MOST_BYTES", 1_000)
+    monkeypatch.setattr("omnieval.backends.http.model_server._MOST_BYTES", 1_000)
     script = streams(text("Hi" * 2_000), DONE) if stream else lambda e: e.json(200, whole("Hi", wav(A)))
     error = failure(hear(server, script, stream=stream))
     assert (error.kind, "more than 1000 bytes" in error.message) == ("protocol", True)

@@ -14,8 +14,8 @@ import pytest
 
 from omnieval import api
 from omnieval.backends.base import BackendContext
-from omnieval.backends.realtime_duplex import create
-from omnieval.backends.realtime_pace import Pacer
+from omnieval.backends.realtime.duplex import create
+from omnieval.backends.realtime.pace import Pacer
 from omnieval.errors import ConfigError
 from omnieval.media.wav import parse_wav
 from omnieval.samples import sample_dir

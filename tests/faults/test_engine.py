@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from omnieval.backends.engine import Engine, Launch
-from omnieval.backends.engine_log import EngineLog, new_log_folder
+from omnieval.backends.engines.engine import Engine, Launch
+from omnieval.backends.engines.log import EngineLog, new_log_folder
 from omnieval.backends.failed import FailedTry
 from omnieval.errors import BackendError
 from omnieval.types import Failure, JsonDict
@@ -138,7 +138,7 @@ def test_what_is_odd_between_the_answers_is_passed_over(tmp_path: Path) -> None:
 def test_a_flood_is_held_within_bounds(
     do: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("omnieval.backends.engine_lines._LONGEST_LINE", 2**24)
+    monkeypatch.setattr("omnieval.backends.engines.lines._LONGEST_LINE", 2**24)
 
     async def work(engine: Engine) -> None:
         failure = await ask(engine, "a", do, limit_s=3.0)
@@ -246,7 +246,7 @@ CLIENT = """
 import asyncio, sys
 from pathlib import Path
 from tests.faults.test_engine import ask, launch
-from omnieval.backends.engine import Engine
+from omnieval.backends.engines.engine import Engine
 async def work():
     engine = Engine(launch(Path(sys.argv[1])))
     await engine.up()

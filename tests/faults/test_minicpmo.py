@@ -17,7 +17,7 @@ from PIL import Image
 
 from omnieval import api
 from omnieval.backends.base import BackendContext
-from omnieval.backends.minicpmo import create
+from omnieval.backends.minicpmo.backend import create
 from omnieval.config import RunConfig
 from omnieval.errors import BackendError
 from omnieval.media.encode import encode_wav

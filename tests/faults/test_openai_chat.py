@@ -13,7 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from omnieval.backends.base import BackendContext
-from omnieval.backends.openai_chat import OpenAIChat, create
+from omnieval.backends.chat.openai_chat import OpenAIChat, create
 from omnieval.benchmarks.daily_omni import Settings
 from omnieval.config import RunConfig, TimeoutConfig
 from omnieval.errors import BackendError, ConfigError
@@ -382,7 +382,7 @@ def test_an_endless_drip_ends_at_the_total_time(server: FaultServer) -> None:
 def test_a_stall_or_error_after_the_finish_reason_keeps_the_answer(
     server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("omnieval.backends.openai_chat._AFTER_FINISH_S", 0.2)
+    monkeypatch.setattr("omnieval.backends.chat.openai_chat._AFTER_FINISH_S", 0.2)
 
     async def hang_at_end(exchange: Exchange) -> None:
         await exchange.stream(chunk("B"), chunk("", finish="stop"))
@@ -480,8 +480,8 @@ def test_check_takes_the_only_model_and_asks_to_choose_among_several(server: Fau
 def test_a_drip_of_what_a_server_says_of_itself_has_an_end(
     first: bytes, server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("omnieval.backends.server_description._CHECK_S", 0.3)
-    monkeypatch.setattr("omnieval.backends.server_description._ALIVE_S", 0.3)
+    monkeypatch.setattr("omnieval.backends.http.description._CHECK_S", 0.3)
+    monkeypatch.setattr("omnieval.backends.http.description._ALIVE_S", 0.3)
 
     async def drip(exchange: Exchange) -> None:
         await exchange.raw(first)
@@ -506,7 +506,7 @@ def test_a_drip_of_what_a_server_says_of_itself_has_an_end(
 def test_a_refusal_is_not_read_to_an_end_that_never_comes(
     server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("omnieval.backends.short_answers.MOST_BYTES", 1000)
+    monkeypatch.setattr("omnieval.backends.http.short_answers.MOST_BYTES", 1000)
 
     async def endless(exchange: Exchange) -> None:
         await exchange.head(500, {})

@@ -15,8 +15,8 @@ import pytest
 
 import omnieval
 from omnieval.backends.base import BackendContext
-from omnieval.backends.openai_speech import create
-from omnieval.backends.sound_kinds import is_text
+from omnieval.backends.sound.kinds import is_text
+from omnieval.backends.speech.openai_speech import create
 from omnieval.config import PcmConfig, TimeoutConfig
 from omnieval.errors import BackendError, ConfigError
 from omnieval.media.transport import InlineMedia

@@ -12,7 +12,7 @@ import pytest
 
 from omnieval import api
 from omnieval.backends.base import BackendContext
-from omnieval.backends.openai_chat import create
+from omnieval.backends.chat.openai_chat import create
 from omnieval.config import RetryConfig
 from omnieval.engine.prepare import Preparer
 from omnieval.engine.runner import RunEnd, Runner

@@ -22,7 +22,7 @@ import pytest
 
 from omnieval import api
 from omnieval.backends.base import BackendContext
-from omnieval.backends.vllm_omni_offline import create
+from omnieval.backends.vllm_omni.offline import create
 from omnieval.errors import BackendError, ConfigError
 from omnieval.report.stages import stage_seconds
 from omnieval.samples import sample_dir

@@ -58,7 +58,7 @@ def test_the_same_run_twice_gives_the_same_answers(cache_dir: Path, tmp_path: Pa
 
 
 def test_what_was_said_is_heard(cache_dir: Path) -> None:
-    from omnieval.backends.embedded import Embedded
+    from omnieval.backends.embedded.backend import Embedded
 
     backend = Embedded(seed=0)
     for video_id, words in {"harbour_02": ["boat", "seven"], "station_05": ["train", "platform"]}.items():

@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from omnieval import api
-from omnieval.backends.openai_chat import chat_body
+from omnieval.backends.chat.openai_chat import chat_body
 from omnieval.benchmarks.daily_omni import DailyOmni
 from omnieval.media.cache import MediaCache
 from omnieval.media.prepare import prepare_media

@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnieval.backends.body import Body, encoded
+from omnieval.backends.http.body import Body, encoded
 from omnieval.types import MediaPart
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from omnieval.backends.embedded_picture import picture_evidence
-from omnieval.backends.embedded_text import content_tokens, text_evidence
+from omnieval.backends.embedded.picture import picture_evidence
+from omnieval.backends.embedded.text import content_tokens, text_evidence
 
 
 def best(evidence: dict[str, float]) -> str:

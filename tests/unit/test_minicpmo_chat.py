@@ -10,9 +10,9 @@ import pytest
 from omnieval import api
 from omnieval.backends.base import BackendContext
 from omnieval.backends.failed import FailedTry
-from omnieval.backends.minicpmo import create
-from omnieval.backends.minicpmo_chat import chat_message
-from omnieval.backends.minicpmo_worker import named_as
+from omnieval.backends.minicpmo.backend import create
+from omnieval.backends.minicpmo.chat import chat_message
+from omnieval.backends.minicpmo.worker import named_as
 from omnieval.config import RunConfig
 from omnieval.errors import ConfigError
 from omnieval.types import Generation, MediaPart, Message, Request, SpeechTask, TextPart

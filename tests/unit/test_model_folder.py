@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from omnieval.backends.model_folder import code_files, troubles
+from omnieval.backends.engines.model_folder import code_files, troubles
 
 
 def safetensors(path: Path, length: int = 8) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnieval.backends.sse import EventTooLargeError, event_data
+from omnieval.backends.http.sse import EventTooLargeError, event_data
 
 
 def read(*chunks: bytes, **options: int) -> list[str]:

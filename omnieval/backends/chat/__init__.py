@@ -1,0 +1,1 @@
+"""Chat completions of OpenAI-compatible servers."""

@@ -1,0 +1,1 @@
+"""What every backend over HTTP needs: client, refusals, bodies, events."""

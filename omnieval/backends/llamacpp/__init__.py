@@ -1,0 +1,1 @@
+"""llama.cpp-omni: evaluation programs, manifest, and server."""

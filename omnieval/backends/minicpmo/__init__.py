@@ -1,0 +1,1 @@
+"""MiniCPM-o in process, by the model's own `chat()`."""

@@ -1,0 +1,1 @@
+"""Full-duplex sessions over WebSocket."""

@@ -1,0 +1,242 @@
+"""What comes down a full-duplex session, by both spellings of its events, put together to a Response."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from omnieval.backends import faults
+from omnieval.backends.failed import FailedTry
+from omnieval.backends.realtime.clock import SessionClock
+from omnieval.backends.realtime.events import AUDIO, TEXT, TRANSCRIPT, delta_of
+from omnieval.backends.realtime.fields import OUTPUT_RATE_HZ
+from omnieval.backends.realtime.log import SessionLog
+from omnieval.backends.realtime.pace import PIECE_MS, DuplexInput
+from omnieval.backends.sound.piece import add_base64
+from omnieval.backends.sound.playback import Playback
+from omnieval.backends.sound.spoken import Spoken
+from omnieval.backends.token_times import TokenTimes
+from omnieval.config import PcmConfig
+from omnieval.media.wav import Pcm
+from omnieval.parsing import well_formed
+from omnieval.types import Failure, JsonDict, Response
+
+_MOST_TEXT = 2**20  # characters; nobody speaks as many in one session
+_LONGEST_MS = 1e9
+_LOST_MS = 2.0  # what rounding may make of the server's running length of its sound
+_LOOK = "look at the server's log"
+
+
+class DuplexAnswer:
+    """Collects the events of one session; a sound as input may bring several responses, silence one.
+
+    heard: what the model hears. pcm: the format of the sound where its events do not say it. speed: how many
+    times as fast as real time it all goes. created: the session is there. finished: the answer is whole.
+    speaking: a response has begun to speak and is not done. session_id: as the server names it.
+    """
+
+    def __init__(
+        self,
+        sample_id: str,
+        heard: DuplexInput,
+        pcm: PcmConfig,
+        *,
+        speed: float = 1.0,
+        secret: str | None = None,
+    ) -> None:
+        self._sample_id, self._heard, self._secret = sample_id, heard, secret
+        self._spoken = Spoken(pcm.model_copy(update={"rate_hz": pcm.rate_hz or OUTPUT_RATE_HZ}))
+        self._times = TokenTimes()
+        self._clock = SessionClock()
+        self._playback = Playback(speed)
+        self._log = SessionLog()
+        self._transcript: list[str] = []
+        self._text: list[str] = []
+        self._text_size = 0
+        self._seen: set[str] = set()
+        self._ids: dict[str, str] = {}
+        self._before_s = 0.0  # sound of earlier responses
+        self._promised_ms = 0.0
+        self._acknowledged_ms = 0
+        self._responses = self._resumed = 0
+        self._listened = self._spoke = False
+        self.session_id: str | None = None
+        self.created = self.finished = self.speaking = False
+        self.last_event = "nothing"
+        self.late_s = 0.0
+        if speed != 1.0:
+            self.note(f"the input was sent {speed:g} times as fast as real time")
+
+    def begin(self) -> None:
+        """The session is asked for now."""
+        self._clock.begin()
+
+    def note(self, sentence: str) -> None:
+        """Keep what a reader must know."""
+        self._spoken.note(sentence)
+
+    def resumed(self) -> None:
+        """The connection broke, and the session goes on over another."""
+        self._resumed += 1
+        self.note("the connection broke, and the session was resumed")
+
+    def sent(self, event: JsonDict) -> None:
+        """An event goes up now. TTFT and TTFP count from the first silence."""
+        self._log.sent(event["type"])
+        if event["type"] == "input_audio_buffer.append":
+            self._clock.appended(is_speech=event["is_speech"])
+
+    def acknowledgement(self) -> JsonDict | None:
+        """How much has been played by now, if it is played as it comes; None where nothing more has been."""
+        played_ms = self._playback.played_ms(self._clock.now_s())
+        if played_ms <= self._acknowledged_ms:
+            return None
+        self._acknowledged_ms = played_ms
+        return {"type": "playback.ack", "played_ms": played_ms, "committed_ms": played_ms, **self._ids}
+
+    def add(self, event: JsonDict) -> None:
+        """One event. Raises FailedTry for an error, an end before the answer's, and for unusable sound."""
+        kind = str(event.get("type") or "")
+        self.last_event = faults.shorten(kind) or "an event without a type"
+        self._log.received(self.last_event, self._clock.now_s())
+        name = event.get("event_id")
+        if isinstance(name, str):
+            if name in self._seen:
+                self.note("the server sent events twice; each was taken once")
+                return
+            self._seen.add(name)
+        if kind == "error":
+            raise self._refused(event)
+        if kind in ("session.closed", "session.expired") and not self.finished:
+            message = f"the session ended with {kind} before response.done"
+            raise FailedTry(Failure("server", message, retryable=True, hint=_LOOK))
+        if kind == "session.created":
+            session = event.get("session")
+            found = session.get("id") if isinstance(session, dict) else event.get("session_id")
+            self.session_id = found if isinstance(found, str) else self.session_id
+            self.created = True
+        elif kind.startswith("response.") and not self.finished:
+            if not self.created:
+                message = f"{self.last_event} came before session.created"
+                hint = f"is it a full-duplex server? {_LOOK}"
+                raise FailedTry(Failure("protocol", message, retryable=True, hint=hint))
+            self._take(kind, event)
+
+    def _take(self, kind: str, event: JsonDict) -> None:
+        self._ids |= {
+            key: event[key] for key in ("response_id", "item_id") if isinstance(event.get(key), str)
+        }
+        if kind == "response.listen":
+            self._listened = True
+        elif kind == "response.speak":
+            self._spoke = self.speaking = True
+        elif kind in AUDIO:
+            if delta := delta_of(event):
+                self._spoke = self.speaking = True
+                self._take_sound(event, delta)
+        elif kind in TRANSCRIPT + TEXT and event.get("delta") is not None:
+            if delta := delta_of(event):
+                self._take_text(kind, delta)
+        elif kind == "response.done":
+            self._done(event)
+
+    def _take_sound(self, event: JsonDict, delta: str) -> None:
+        at_s, before_s = self._clock.now_s(), self._spoken.duration_s
+        self._spoken.say({"sample_rate_hz": event.get("sample_rate_hz")})
+        add_base64(self._spoken, delta, at_s)
+        self._playback.add(at_s, self._spoken.duration_s - before_s)
+        details = event.get("metadata")
+        length = details.get("audio_duration_ms") if isinstance(details, dict) else None
+        if isinstance(length, int | float) and 0 <= length < _LONGEST_MS:
+            self._promised_ms = max(self._promised_ms, float(length))
+
+    def _take_text(self, kind: str, delta: str) -> None:
+        self._text_size += len(delta)
+        if self._text_size > _MOST_TEXT:
+            message = f"the text of one session is longer than {_MOST_TEXT} characters"
+            raise FailedTry(Failure("protocol", message, hint=f"the model does not come to an end; {_LOOK}"))
+        (self._transcript if kind in TRANSCRIPT else self._text).append(delta)
+        self._times.take(self._clock.now_s(), 1, is_text=True)
+
+    def _done(self, event: JsonDict) -> None:
+        response = event.get("response")
+        status = response.get("status") if isinstance(response, dict) else None
+        if status == "cancelled" and not self._heard.sounded:
+            self.note("a response was cancelled while the input went on")
+        elif status in ("failed", "cancelled", "incomplete"):
+            message = f"the response ended as {status}: {faults.shorten(json.dumps(response))}"
+            raise FailedTry(Failure("server", message, retryable=True, hint=_LOOK))
+        missing_ms = self._promised_ms - 1000 * (self._spoken.duration_s - self._before_s)
+        if missing_ms > _LOST_MS:
+            message = f"{missing_ms:.0f} ms of the sound never came, by the server's own count of its length"
+            raise FailedTry(Failure("server", message, retryable=True, hint="look at the connection"))
+        self._responses += 1
+        self.speaking, self._promised_ms, self._before_s = False, 0.0, self._spoken.duration_s
+        self._playback.next_response()
+        self._acknowledged_ms = 0
+        if self._heard.sounded:
+            self._finish()
+
+    def end_of_input(self) -> None:
+        """All of the silence was sent. To listen to it is an answer; nothing at all is still waited for."""
+        if (self._listened or self._responses) and not self.speaking:
+            self._finish()
+
+    @property
+    def decision(self) -> str | None:
+        """What the model chose: `speak`, `listen`, or None as long as it has not."""
+        return "speak" if self._spoke else "listen" if self._listened else None
+
+    @property
+    def stalls(self) -> list[list[int]]:
+        """Gaps in the sound, if it is played as it comes: [ms from the request on, how many ms]."""
+        return [[round(1000 * at_s), round(1000 * for_s)] for at_s, for_s in self._playback.stalls]
+
+    @property
+    def got(self) -> str:
+        """How far the session is, for a reader who asks where it stalls."""
+        sent_s = self._heard.sent_ms / 1000
+        return (
+            f"the last one was {self.last_event}, after {sent_s:.1f} s of input, "
+            f"{self._spoken.duration_s:.1f} s of sound and {self._responses} whole responses"
+        )
+
+    def sound_since(self, frame: int) -> Pcm | None:
+        """The sound from that frame on, as far as it has come."""
+        return self._spoken.since(frame)
+
+    def response(self, error: Failure | None) -> Response:
+        """The end of the try. To listen is an answer without sound, with `listen` as its finish reason."""
+        if self.late_s > PIECE_MS / 1000:
+            self.note(f"the input fell up to {self.late_s:.1f} s behind its time, as on a slow link")
+        return Response(
+            sample_id=self._sample_id,
+            text=well_formed("".join(self._transcript or self._text)),
+            finish_reason=None if error is not None else "listen" if self.decision == "listen" else "stop",
+            timing=self._clock.timing(self._times, self._spoken, of_sound=self._heard.duration_s > 0),
+            error=error,
+            audio=self._clock.audio(self._spoken),
+            notes=self._spoken.notes,
+            session={
+                "id": self.session_id,
+                "decision": self.decision,
+                "responses": self._responses,
+                "resumed": self._resumed,
+                "input_ms": self._heard.sent_ms,
+                "late_ms": round(1000 * self.late_s),
+                "stalls": self.stalls,
+                **self._log.counts(),
+            },
+        )
+
+    def _finish(self) -> None:
+        self.finished = True
+        self._clock.end()
+
+    def _refused(self, event: JsonDict) -> FailedTry:
+        error: Any = event.get("error")
+        code = error.get("code") if isinstance(error, dict) else None
+        message = faults.message_in(error or event)
+        return FailedTry(
+            faults.classify(None, f"{code}: {message}" if code else message, secret=self._secret)
+        )

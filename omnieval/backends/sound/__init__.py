@@ -1,0 +1,1 @@
+"""Sounds as backends receive and send them."""

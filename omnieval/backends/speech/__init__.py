@@ -1,0 +1,1 @@
+"""`/v1/audio/speech` of OpenAI-compatible servers."""

@@ -1,0 +1,1 @@
+"""vLLM-Omni in a process of its own."""
