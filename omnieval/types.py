@@ -98,6 +98,8 @@ class MediaPlan:
     audio: source of the sound when it lies in a file of its own.
     frames: take pictures, as `frame_plan` chooses, at most `max_frames`; real_times: by the times at
     which the file really shows its frames, instead of by their average rate.
+    stack_frames: above 1, the so many less one frames between one picture and the next are joined in a
+    picture more.
     segments: cut the sound at the frames' timestamps (needs frames).
     whole_audio: the whole sound as one 16 kHz mono WAV.
     whole_video: the video itself, for servers that decode it; a copy only where it lies in an archive.
@@ -109,6 +111,7 @@ class MediaPlan:
     max_frames: int
     image: ImageEncoding = ImageEncoding()
     real_times: bool = False
+    stack_frames: int = 1
     frames: bool = True
     segments: bool = True
     whole_audio: bool = False
@@ -141,11 +144,13 @@ class PreparedMedia:
     """The files that a `MediaPlan` asked for.
 
     frames and segments have one entry a timestamp, in order; segments is empty when the plan asks
-    for none. notes say what had to be mended (for instance a last frame repeated).
+    for none. stacked has the joined pictures, each with the timestamp of the frame that it follows. notes say
+    what had to be mended (for instance a last frame repeated).
     """
 
     frames: tuple[MediaPart, ...] = ()
     segments: tuple[MediaPart, ...] = ()
+    stacked: tuple[MediaPart, ...] = ()
     audio: MediaPart | None = None
     video: MediaPart | None = None
     notes: tuple[str, ...] = ()

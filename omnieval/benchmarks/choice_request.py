@@ -51,7 +51,13 @@ def choice_request(
 
 
 def frames_and_sounds(media: PreparedMedia) -> tuple[MediaPart, ...]:
-    """Frame 0, sound 0, frame 1, sound 1, ...; the frames alone where no sound was cut."""
-    if not media.segments:
-        return media.frames
-    return tuple(part for pair in zip(media.frames, media.segments, strict=True) for part in pair)
+    """Frame 0, sound 0, frame 1, sound 1, ...; the frames alone where no sound was cut. A joined picture
+    follows its frame and sound, as in MiniCPM-o's own requests."""
+    sounds = ((sound,) for sound in media.segments) if media.segments else ((),) * len(media.frames)
+    stacked = {part.timestamp: part for part in media.stacked}
+    parts: list[MediaPart] = []
+    for frame, sound in zip(media.frames, sounds, strict=True):
+        parts += (frame, *sound)
+        if frame.timestamp in stacked:
+            parts.append(stacked[frame.timestamp])
+    return tuple(parts)

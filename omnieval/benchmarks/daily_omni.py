@@ -23,7 +23,7 @@ from omnieval.benchmarks.daily_omni_data import (
     table_of,
     twin_notes,
 )
-from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, plan_headline
+from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, StackFrames, plan_headline
 from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, MediaError
 from omnieval.media.carried import CarriedFiles
@@ -52,6 +52,7 @@ class Settings(Strict):
     plan: PlanName = "minicpm"
     max_frames: int = Field(64, ge=1)
     frame_times: FrameTimes = "nominal"
+    stack_frames: StackFrames = 1
     prompt: Literal["official", "omnievalkit"] = "official"
     packing: Literal["minicpm-interleave", "qwen"] = "minicpm-interleave"
     input_mode: Literal["all", "visual", "audio"] = "all"
@@ -77,7 +78,7 @@ class DailyOmni:
     def headline(self) -> Mapping[str, str]:
         task = self._task
         return {
-            "plan": plan_headline(task.plan, task.max_frames, task.frame_times),
+            "plan": plan_headline(task.plan, task.max_frames, task.frame_times, task.stack_frames),
             "prompt": task.prompt,
             "packing": task.packing,
             "input": task.input_mode,
@@ -119,6 +120,7 @@ class DailyOmni:
             max_frames=task.max_frames,
             image=task.image.encoding(),
             real_times=task.frame_times == "real",
+            stack_frames=task.stack_frames if by_frame else 1,
             frames=by_frame,
             segments=by_frame and wants_sound,
             whole_audio=wants_sound and not by_frame and audio is None,

@@ -22,6 +22,8 @@ def _known_plan(name: str) -> str:
 
 PlanName = Annotated[str, AfterValidator(_known_plan)]
 FrameTimes = Literal["nominal", "real"]
+# Joined pictures of more become too wide for any picture encoder.
+StackFrames = Annotated[int, Field(ge=1, le=16)]
 
 
 class ImageSettings(Strict):
@@ -36,6 +38,8 @@ class ImageSettings(Strict):
         return ImageEncoding(self.format, self.quality, self.subsampling)
 
 
-def plan_headline(plan: str, max_frames: int, times: FrameTimes) -> str:
+def plan_headline(plan: str, max_frames: int, times: FrameTimes, stack_frames: int) -> str:
     """How a report names a choice of frames."""
-    return f"{plan}, at most {max_frames} frames" + (", by real times" if times == "real" else "")
+    real = ", by real times" if times == "real" else ""
+    stacked = f", stacked by {stack_frames}" if stack_frames > 1 else ""
+    return f"{plan}, at most {max_frames} frames{real}{stacked}"

@@ -16,7 +16,7 @@ from pydantic import Field
 from omnieval.benchmarks import prompts, rows
 from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.choice_request import choice_request, frames_and_sounds
-from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, plan_headline
+from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, StackFrames, plan_headline
 from omnieval.benchmarks.hub import blobs_of, hub_id, hub_rows, snapshot_of
 from omnieval.benchmarks.mcq_columns import Columns, Layout
 from omnieval.benchmarks.mcq_rows import AnswerKind, SampleMaker, data_notes
@@ -64,6 +64,7 @@ class Settings(Strict):
     plan: PlanName = "minicpm"
     max_frames: int = Field(64, ge=1)
     frame_times: FrameTimes = "nominal"
+    stack_frames: StackFrames = 1
     sound: Literal["wav", "original"] = "wav"
     prompt: Literal["omnievalkit", "official", "plain"] = "omnievalkit"
     system_prompt: str | None = None
@@ -89,7 +90,7 @@ class MultipleChoice:
         task = self._task
         return {
             "packing": task.packing,
-            "plan": plan_headline(task.plan, task.max_frames, task.frame_times),
+            "plan": plan_headline(task.plan, task.max_frames, task.frame_times, task.stack_frames),
             "prompt": task.prompt,
         }
 
@@ -147,6 +148,7 @@ class MultipleChoice:
             max_frames=task.max_frames,
             image=task.image.encoding(),
             real_times=task.frame_times == "real",
+            stack_frames=task.stack_frames if by_frame else 1,
             frames=by_frame,
             segments=segments,
             whole_audio=sound is not None and not segments and task.sound == "wav",

@@ -15,7 +15,7 @@ from pydantic import Field
 from omnieval.benchmarks import prompts, rows
 from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.choice_request import choice_request, frames_and_sounds
-from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, plan_headline
+from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, StackFrames, plan_headline
 from omnieval.benchmarks.hub import blobs_of, local_folder
 from omnieval.benchmarks.row_files import read_all
 from omnieval.benchmarks.subtitles import subtitle_notes, subtitle_text
@@ -56,6 +56,7 @@ class Settings(Strict):
     plan: PlanName = "omnievalkit"
     max_frames: int = Field(96, ge=1)
     frame_times: FrameTimes = "nominal"
+    stack_frames: StackFrames = 1
     durations: Literal["all", "short", "medium", "long"] = "all"
     subtitles: bool = False
     subtitle_lines: Literal["all", "frames"] = "all"
@@ -80,7 +81,7 @@ class VideoMME:
     def headline(self) -> Mapping[str, str]:
         task = self._task
         frames = {} if task.packing == "video-url" else {
-            "plan": plan_headline(task.plan, task.max_frames, task.frame_times)
+            "plan": plan_headline(task.plan, task.max_frames, task.frame_times, task.stack_frames)
         }  # fmt: skip
         lines = "at the frames" if task.subtitle_lines == "frames" else "all"
         return {
@@ -127,6 +128,7 @@ class VideoMME:
             max_frames=task.max_frames,
             image=task.image.encoding(),
             real_times=task.frame_times == "real",
+            stack_frames=task.stack_frames if task.packing != "video-url" else 1,
             frames=task.packing != "video-url",
             segments=task.packing == "interleave",
             whole_video=task.packing == "video-url",

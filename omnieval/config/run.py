@@ -50,7 +50,7 @@ OPERATIONAL: frozenset[str] = frozenset(
 )  # fmt: skip
 
 # Keys that came when there were runs already, with the value that asks as those did.
-_LATER_KEYS: Mapping[str, Any] = {"question_place": "after"}
+_LATER_KEYS: Mapping[str, Any] = {"question_place": "after", "stack_frames": 1}
 
 
 class RunConfig(Strict):

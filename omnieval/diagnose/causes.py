@@ -30,12 +30,16 @@ _BY_RUNG: Mapping[str, tuple[str, str]] = {
         "--limit-mm-per-prompt",
     ),
     "recipe": (
-        "what the recipe does beyond the rungs before it, such as its packing",
-        "set `packing` to that of the last rung that held, and compare",
+        "what the recipe does beyond the rungs before it, such as its packing, or stacked frames",
+        "set `packing` to that of the last rung that held, or stack_frames=1, and compare",
     ),
     "more-frames": (
         "more pictures than the server or the model bears",
         "keep to the recipe's max_frames, or raise --limit-mm-per-prompt and --max-model-len",
+    ),
+    "stacked": (
+        "several frames joined in one picture, which the engine does not bear (llama.cpp-omni collapses)",
+        "leave stack_frames at 1",
     ),
     "longer-sound": (
         "sounds longer than the encoder hears at once (30 s where it is Whisper's)",

@@ -28,7 +28,7 @@ BreakKind = Literal["server", "refused", "media", "failures", "health", "unread"
 WORSE = 0.25
 SIGNIFICANT = 0.05
 # Rungs that add a kind of media to the one before, and the tokens that wording alone may differ by.
-_ADDS_MEDIA = frozenset({"one-frame", "sound", "frames-and-sound"})
+_ADDS_MEDIA = frozenset({"one-frame", "sound", "frames-and-sound", "stacked"})
 _WORDING_TOKENS = 8
 
 

@@ -19,6 +19,7 @@ RECIPE = "recipe"
 # A model that thinks needs room for it.
 _THINKING_TOKENS = 2048
 _LONG_PIECES = 4
+_STACK_FRAMES = 5
 
 # How each benchmark sends frames without sound, sound without frames, and both.
 _MODES: Mapping[str, Mapping[str, tuple[str, str]]] = {
@@ -88,8 +89,9 @@ def _media_rungs(recipe: RunConfig, shown: Collection[str]) -> list[Rung]:
     alone = reason or (None if "sound" in modes else f"{recipe.benchmark} sends no sound without frames")
     counted = reason or _not_counted(recipe, modes.get("frames"))
     text: Changes = [("media", "none")]
-    frames: Changes = [modes["frames"]] if "frames" in modes else []
-    both: Changes = [modes["both"]] if "both" in modes else []
+    single: Changes = [("stack_frames", 1)] if modes else []
+    frames: Changes = [modes["frames"], *single] if "frames" in modes else []
+    both: Changes = [modes["both"], *single] if "both" in modes else []
     sound: Changes = [modes["sound"]] if "sound" in modes else []
     most = flat.get("max_frames")
     return [
@@ -114,6 +116,8 @@ def _setting_rungs(recipe: RunConfig, shown: Collection[str]) -> list[Rung]:
     most = flat.get("max_frames") or 1
     plan = _denser(str(flat.get("plan")))
     pieces = max(1, min(_LONG_PIECES, most // 4))
+    stacked = flat.get("stack_frames", 1)
+    stack = stacked if stacked > 1 else _STACK_FRAMES
     fixed = f"the backend {recipe.backend} takes no such setting" if recipe.backend in _FIXED_PROMPT else None
     media_fixed = fixed or ("the questions have no media" if not shown or recipe.media == "none" else None)
     numbers, no_numbers = _picture_numbers(recipe)
@@ -126,7 +130,11 @@ def _setting_rungs(recipe: RunConfig, shown: Collection[str]) -> list[Rung]:
             recipe, "more-frames", f"at most {2 * most} frames by {plan}", (),
             [("max_frames", 2 * most), ("plan", plan)], reason or _not_counted(recipe, None),
         ),
-        Rung("stacked", "several frames in one picture", left_out="no backend of omnieval stacks frames"),
+        _rung(
+            recipe, "stacked", f"each frame with the {stack - 1} that follow it in one picture", (),
+            [("stack_frames", stack)],
+            reason or _not_counted(recipe, None) or _not_stacked(recipe),
+        ),
         _rung(
             recipe, "longer-sound", f"the sound in {pieces} long pieces, one frame each",
             ("frames-and-sound",), [*both, ("max_frames", pieces)],
@@ -181,9 +189,18 @@ def _no_frames(recipe: RunConfig, shown: Collection[str]) -> str | None:
 
 def _not_counted(recipe: RunConfig, mode: tuple[str, str] | None) -> str | None:
     """Why the number of frames cannot be chosen, under the packing that a rung has."""
+    if mode is None and recipe.flat().get("input_mode") == "audio":
+        return "the recipe sends sound without frames"
     packing = mode[1] if mode is not None and mode[0] == "packing" else recipe.flat().get("packing")
     if packing in _WHOLE_VIDEO:
         return f"the packing {packing} sends whole videos, from which the server takes the frames"
+    return None
+
+
+def _not_stacked(recipe: RunConfig) -> str | None:
+    programs = recipe.backend == "llamacpp-omni" and recipe.llamacpp.transport == "cli"
+    if programs and recipe.flat().get("packing") != "frames" and recipe.flat().get("input_mode") != "visual":
+        return "llama.cpp-omni's evaluation programs take one picture before each sound"
     return None
 
 

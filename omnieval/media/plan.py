@@ -71,6 +71,39 @@ def plan_frames(
     return FramePlan(tuple(indices), tuple(float(timestamp) for timestamp in timestamps))
 
 
+def plan_stack(
+    plan: str,
+    planned: FramePlan,
+    *,
+    frames: int,
+    fps: float,
+    stack_frames: int,
+    times: Sequence[float] | None = None,
+) -> tuple[tuple[int, ...], ...]:
+    """For each planned frame the numbers of the `stack_frames` - 1 that follow it evenly until the next one.
+
+    The last frame has them as far apart as the one before it, and none beyond the video's end. Where the plan
+    takes one frame a second, this is MiniCPM-o's `get_video_frame_audio_segments(stack_frames=...)`.
+    """
+    sampler = _sampler(plan)
+    duration = clip_duration(frames, fps, times)
+    starts = planned.timestamps
+    last_gap = starts[-1] - starts[-2] if len(starts) > 1 else max(1.0, duration)
+    stacks = []
+    for start, end in _between(starts, starts[-1] + last_gap):
+        further = (start + step * (end - start) / stack_frames for step in range(1, stack_frames))
+        stacks.append(
+            tuple(
+                min(sampler.index(timestamp, fps), frames - 1)
+                if times is None
+                else sampler.shown(timestamp, times)
+                for timestamp in further
+                if timestamp < duration
+            )
+        )
+    return tuple(stacks)
+
+
 def clip_duration(frames: int, fps: float, times: Sequence[float] | None = None) -> float:
     """Seconds from the first frame to the end of the last, which is taken to last as long as the one
     before it where real times are given."""

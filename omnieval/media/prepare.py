@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
+import itertools
 import mimetypes
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -15,9 +16,10 @@ from omnieval.media.audio import read_audio
 from omnieval.media.cache import CachedFile, Entry, EntryWriter, MediaCache, entry_key, source_identity
 from omnieval.media.decode import decode_frames
 from omnieval.media.encode import encode_image, encode_wav, image_suffix_and_mime
-from omnieval.media.plan import AudioCut, FramePlan, clip_duration, plan_audio, plan_frames
+from omnieval.media.plan import AudioCut, FramePlan, clip_duration, plan_audio, plan_frames, plan_stack
 from omnieval.media.probe import probe, video_facts
 from omnieval.media.source import archived, plain_file
+from omnieval.media.stack import joined_pictures
 from omnieval.media.timeline import shown_times
 from omnieval.types import MediaPart, MediaPlan, PreparedMedia
 
@@ -81,14 +83,15 @@ def find_prepared(plan: MediaPlan, cache: MediaCache) -> PreparedMedia | None:
 
 
 def planned_frames(plan: MediaPlan | None) -> int:
-    """How many frames a plan takes, by the file's header alone; of a file in an archive, the most that it may
-    take. Raises MediaError."""
+    """How many pictures a plan makes, by the file's header alone; of a file in an archive, the most that it
+    may make. Raises MediaError."""
     if plan is None or not plan.frames or plan.video is None:
         return 0
     if archived(plan.video) is not None:
-        return plan.max_frames
+        return plan.max_frames * min(plan.stack_frames, 2)
     facts = video_facts(plan.video)
-    return len(_planned(plan, facts.frames, facts.fps, None).indices)
+    planned = _planned(plan, facts.frames, facts.fps, None)
+    return len(planned.indices) + sum(map(bool, _stacks(plan, planned, facts.frames, facts.fps, None)))
 
 
 def _makes_files(plan: MediaPlan) -> bool:
@@ -121,6 +124,7 @@ def _prepared(entry: Entry) -> PreparedMedia:
     return PreparedMedia(
         frames=tuple(_part("image", file) for file in entry.files.get("frame", ())),
         segments=tuple(_part("audio", file) for file in entry.files.get("segment", ())),
+        stacked=tuple(_part("image", file) for file in entry.files.get("stacked", ())),
         audio=next((_part("audio", file) for file in entry.files.get("sound", ())), None),
         video=next((_part("video", file) for file in entry.files.get("video", ())), None),
         notes=entry.notes,
@@ -145,6 +149,7 @@ def _make_frames(plan: MediaPlan, writer: EntryWriter) -> None:
     frames = facts.frames if times is None else len(times)
     planned = _planned(plan, frames, facts.fps, times)
     indices, timestamps = planned.indices, planned.timestamps
+    stacks = _stacks(plan, planned, frames, facts.fps, times)
     duration = clip_duration(frames, facts.fps, times)
     if plan.segments:
         sound = read_audio(_sound_source(plan))
@@ -163,12 +168,17 @@ def _make_frames(plan: MediaPlan, writer: EntryWriter) -> None:
         for timestamp, cut in zip(timestamps, cuts, strict=True):
             writer.add("segment", *_WAV, encode_wav(_cut(sound, cut)), timestamp)
     suffix, mime = image_suffix_and_mime(plan.image)
-    damaged = repeated = 0
-    pictures = decode_frames(plan.video, indices)
-    for index, timestamp, picture in zip(indices, timestamps, pictures, strict=True):
-        writer.add("frame", suffix, mime, encode_image(picture.rgb, plan.image), timestamp)
-        damaged += picture.damaged
-        repeated += picture.number < index
+    damaged = repeated = False
+    wanted = [(index, *stack) for index, stack in zip(indices, stacks, strict=False)]
+    decoded = decode_frames(plan.video, list(itertools.chain.from_iterable(wanted)))
+    for numbers, timestamp in zip(wanted, timestamps, strict=True):
+        first, *further = itertools.islice(decoded, len(numbers))
+        writer.add("frame", suffix, mime, encode_image(first.rgb, plan.image), timestamp)
+        if further:
+            joined = joined_pictures([picture.rgb for picture in further])
+            writer.add("stacked", suffix, mime, encode_image(joined, plan.image), timestamp)
+        damaged = damaged or first.damaged or any(picture.damaged for picture in further)
+        repeated = repeated or (further or [first])[-1].number < numbers[-1]
     if repeated:
         writer.notes.append(
             "the video ends before its header says: the last picture stands for the missing one"
@@ -184,6 +194,14 @@ def _make_frames(plan: MediaPlan, writer: EntryWriter) -> None:
 
 def _planned(plan: MediaPlan, frames: int, fps: float, times: list[float] | None) -> FramePlan:
     return plan_frames(plan.frame_plan, frames=frames, fps=fps, max_frames=plan.max_frames, times=times)
+
+
+def _stacks(
+    plan: MediaPlan, planned: FramePlan, frames: int, fps: float, times: list[float] | None
+) -> tuple[tuple[int, ...], ...]:
+    return plan_stack(
+        plan.frame_plan, planned, frames=frames, fps=fps, stack_frames=plan.stack_frames, times=times
+    )
 
 
 def _real_times(path: Path) -> list[float]:
@@ -227,8 +245,13 @@ def _as_carried(path: Path, cache: MediaCache) -> Iterator[Path]:
 
 
 def _description(plan: MediaPlan) -> dict[str, Any]:
-    """Everything that shapes the files: the sources' content and the settings, not the sources' names."""
+    """Everything that shapes the files: the sources' content and the settings, not the sources' names.
+
+    A setting that came later is left out where it changes nothing, so that older entries stay of use.
+    """
     settings = asdict(plan)
+    if plan.stack_frames == 1:
+        del settings["stack_frames"]
     sources = {role: settings.pop(role) for role in ("video", "audio")}
     identities = {role: source_identity(path) if path else None for role, path in sources.items()}
     return {"sources": identities, "settings": settings}

@@ -204,6 +204,7 @@ def _usual(run: Run) -> list[str]:
         "all media": config.get("media", "full") == "full",
         "the options' own order": config.get("options", {}).get("order", "original") == "original",
         "the question after its media": config.get("question_place", "after") == "after",
+        "single frames": config.get("stack_frames", 1) == 1,
         "free letters": config.get("decode", {}).get("constrain") is None,
     }
     return [setting for setting, same in usual.items() if not same]

@@ -82,6 +82,7 @@ def _settings(run: Run) -> dict[str, Any]:
             settings[key] = value
     settings.setdefault("media", "full")
     settings.setdefault("question_place", "after")
+    settings.setdefault("stack_frames", 1)
     settings.setdefault("options.order", "original")
     settings.setdefault("options.seed", 0)
     settings.setdefault("decode.constrain", None)

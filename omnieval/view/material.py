@@ -135,7 +135,7 @@ def _files(
     files = []
     if prepared is not None:
         for role, parts in (
-            ("frame", prepared.frames), ("segment", prepared.segments),
+            ("frame", prepared.frames), ("stacked", prepared.stacked), ("segment", prepared.segments),
             ("sound", (prepared.audio,)), ("video", (prepared.video,)),
         ):  # fmt: skip
             files += [MediaFile(role, p.path, p.mime, p.timestamp) for p in parts if p is not None]

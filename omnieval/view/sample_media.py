@@ -13,23 +13,26 @@ from omnieval.view.pages import section
 _STRETCHES = 400
 # Short sounds: what was said, and the voice to say it in.
 _DRAWN = ("answer", "try", "reference", "recording")
+_PICTURES = {"frame": "frame at", "stacked": "frames joined, after"}
 _CALLED = {"reference": "voice to speak in", "recording": "the set's own recording", "try": "earlier try"}
 
 
 def media_section(files: tuple[MediaFile, ...], url: str) -> Markup | None:
     """url: of the sample, without a query."""
     numbered = [(file, f"{url}/media/{k}") for k, file in enumerate(files)]
+    pictures = [(file, place) for file, place in numbered if file.role in _PICTURES]
     strip = [
-        element("figure", element("img", src=place, alt=f"frame at {_at(file)}", loading="lazy"),
+        element("figure",
+                element("img", src=place, alt=f"{_PICTURES[file.role]} {_at(file)}", loading="lazy"),
                 element("figcaption", _at(file)))
-        for file, place in numbered if file.role == "frame"
+        for file, place in sorted(pictures, key=lambda one: one[0].timestamp or 0.0)
     ]  # fmt: skip
     sounds = [
         element("li", element("span", _at(file)), _player(place, f"sound at {_at(file)}", preload="none"))
         for file, place in numbered
         if file.role == "segment"
     ]
-    whole = [_whole(file, place) for file, place in numbered if file.role not in ("frame", "segment")]
+    whole = [_whole(file, place) for file, place in numbered if file.role not in (*_PICTURES, "segment")]
     if not strip and not sounds and not whole:
         return None
     return section(

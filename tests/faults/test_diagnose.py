@@ -39,6 +39,11 @@ def sound(body: dict[str, Any]) -> bool:
     return count(body, "audio_url") + count(body, "input_audio") > 0
 
 
+def joined(body: dict[str, Any]) -> bool:
+    sounds = count(body, "audio_url") + count(body, "input_audio")
+    return count(body, "image_url") > sounds > 0
+
+
 def thinking(body: dict[str, Any]) -> bool:
     return bool(body["chat_template_kwargs"]["enable_thinking"])
 
@@ -89,6 +94,7 @@ def row(diagnosis: Diagnosis, name: str) -> RungRow:
     [
         (many_pictures, "frames"),
         pytest.param(sound, "sound", marks=pytest.mark.slow),
+        pytest.param(joined, "stacked", marks=pytest.mark.slow),
         pytest.param(thinking, "thinking", marks=pytest.mark.slow),
         pytest.param(numbered, "image-id", marks=pytest.mark.slow),
         pytest.param(question_first, "order", marks=pytest.mark.slow),
@@ -119,8 +125,8 @@ def test_all_holds_with_a_steady_model_and_a_second_call_asks_nothing(cache_dir:
     assert found.rungs == again.rungs
     done = [rung for rung in found.rungs if rung.state == "done"]
     assert [rung.name for rung in done] == [
-        "text", "one-frame", "frames", "sound", "frames-and-sound", "more-frames", "longer-sound", "image-id",
-        "thinking", "order",
+        "text", "one-frame", "frames", "sound", "frames-and-sound", "more-frames", "stacked", "longer-sound",
+        "image-id", "thinking", "order",
     ]  # fmt: skip
     assert {rung.asked for rung in done} == {4}
     ids = {
@@ -128,7 +134,6 @@ def test_all_holds_with_a_steady_model_and_a_second_call_asks_nothing(cache_dir:
         for rung in done
     }
     assert len(ids) == 1
-    assert row(found, "stacked").left_out == "no backend of omnieval stacks frames"
     assert json.loads((place / "diagnose.json").read_text())["kind"] == "diagnosis"
 
 
@@ -136,8 +141,8 @@ def test_requests_of_a_rung_carry_what_it_names(cache_dir: Path, place: Path) ->
     with FaultServer(garbage_when(lambda _: False)) as server:
         diagnose(server, cache_dir, place, limit=1)
         bodies = server.requests
-    assert len(bodies) == 10
-    text, one, frames, heard, both, more, longer, numbers, thought, order = bodies
+    assert len(bodies) == 11
+    text, one, frames, heard, both, more, joined, longer, numbers, thought, order = bodies
     assert (count(text, "image_url"), sound(text)) == (0, False)
     assert (count(one, "image_url"), sound(one)) == (1, False)
     assert count(frames, "image_url") > 1
@@ -146,6 +151,7 @@ def test_requests_of_a_rung_carry_what_it_names(cache_dir: Path, place: Path) ->
     assert count(both, "image_url") == count(frames, "image_url")
     assert sound(both)
     assert count(more, "image_url") > count(both, "image_url")
+    assert count(joined, "image_url") == 2 * count(both, "image_url")
     assert count(longer, "image_url") <= 4
     assert [numbered(body) for body in (both, numbers)] == [False, True]
     assert [thinking(body) for body in (both, thought)] == [False, True]
@@ -229,9 +235,13 @@ def test_other_uses_are_refused_with_the_next_step(tmp_path: Path, cache_dir: Pa
     ("recipe", "base", "asked", "settings"),
     [
         ("video-mme", "frames", {"text", "one-frame", "frames", "frames-and-sound", "more-frames",
-                                 "longer-sound"}, {}),
+                                 "stacked", "longer-sound"}, {}),
         ("video-mme-short", "frames-and-sound", {"text", "one-frame", "frames", "frames-and-sound",
-                                                 "more-frames", "longer-sound"}, {}),
+                                                 "more-frames", "stacked", "longer-sound"}, {}),
+        ("daily-omni", "recipe", {"text", "one-frame", "frames", "sound", "frames-and-sound", "recipe",
+                                  "more-frames", "longer-sound"}, {"stack_frames": 3}),
+        ("daily-omni", "sound", {"text", "one-frame", "frames", "sound", "frames-and-sound", "longer-sound"},
+         {"input_mode": "audio"}),
         ("mcq-pictures", "recipe", {"text", "recipe"}, {}),
         ("daily-omni", "frames-and-sound", {"text", "frames", "sound", "frames-and-sound"},
          {"packing": "qwen"}),

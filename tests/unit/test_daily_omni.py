@@ -317,8 +317,8 @@ def test_whatever_the_rows_hold_each_becomes_one_sample(
         to_line(PlannedSample(sample, selected=True))
 
 
-def part(kind: Any, name: str) -> MediaPart:
-    return MediaPart(kind, Path(name), "x/y")
+def part(kind: Any, name: str, timestamp: float | None = None) -> MediaPart:
+    return MediaPart(kind, Path(name), "x/y", timestamp=timestamp)
 
 
 MEDIA = PreparedMedia(
@@ -342,6 +342,26 @@ def test_frames_and_sounds_alternate_then_comes_the_question(tmp_path: Path) -> 
     assert names(request) == ["f0", "s0", "f1", "s1", "text"]
     assert [message.role for message in request.messages] == ["user"]
     assert request.options == {"A": "A man", "B": "A woman", "C": "A child", "D": "Nobody"}
+
+
+@pytest.mark.parametrize(("mode", "sounds"), [("all", ["s0", "s1", "s2"]), ("visual", [])])
+def test_a_joined_picture_follows_its_frame_and_sound(mode: str, sounds: list[str], tmp_path: Path) -> None:
+    media = PreparedMedia(
+        frames=tuple(part("image", f"f{k}", float(k)) for k in range(3)),
+        segments=tuple(part("audio", name) for name in sounds),
+        stacked=(part("image", "j0", 0.0), part("image", "j2", 2.0)),
+    )
+    folder = data_set(tmp_path, [ROW])
+    request = packed(folder, ("input_mode", mode), ("stack_frames", 5), media=media)
+    with_sound = ["f0", "s0", "j0", "f1", "s1", "f2", "s2", "j2", "text"]
+    assert names(request) == [name for name in with_sound if mode == "all" or name[0] != "s"]
+    chosen = benchmark(folder, ("stack_frames", 5))
+    assert chosen.headline()["plan"] == "minicpm, at most 64 frames, stacked by 5"
+    sample = chosen.load().samples[0]
+    plans = [
+        benchmark(folder, *more, ("stack_frames", 5)).plan(sample) for more in ((), (("packing", "qwen"),))
+    ]
+    assert [plan.stack_frames for plan in plans if plan is not None] == [5, 1]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from omnieval.errors import MediaError
-from omnieval.media.cache import MediaCache
+from omnieval.media.cache import EntryWriter, MediaCache, entry_key, source_identity
 from omnieval.media.decode import decode_frames
-from omnieval.media.prepare import prepare_media
+from omnieval.media.prepare import planned_frames, prepare_media
 from omnieval.types import ImageEncoding, MediaPlan
 from tests.media_files import frame_number, make_video, make_wav, read_wav
 
@@ -121,3 +121,56 @@ def test_real_times_pick_other_frames_where_the_rate_varies(cache: MediaCache, t
     real = prepare_media(plan_for(video, segments=False, real_times=True), cache)
     assert [number_in(part.path) for part in real.frames] == [0, 12, 25, 37, 50, 75]
     assert [number_in(part.path) for part in nominal.frames] != [number_in(part.path) for part in real.frames]
+
+
+def test_frames_between_two_pictures_are_joined_in_one(cache: MediaCache, tmp_path: Path) -> None:
+    video = make_video(tmp_path / "v.mp4", seconds=2.44, audio_seconds=2.44)
+    media = prepare_media(plan_for(video, stack_frames=5, image=ImageEncoding("png")), cache)
+    assert [number_in(part.path) for part in media.frames] == [0, 25, 50]
+    assert [part.timestamp for part in media.stacked] == [0.0, 1.0, 2.0]
+    joined = [np.asarray(Image.open(part.path)) for part in media.stacked]
+    cells = [(slice(top, top + 64), slice(left, left + 192)) for top in (0, 70) for left in (0, 198)]
+    assert [[frame_number(picture[cell]) for cell in cells] for picture in joined[:2]] == [
+        [5, 10, 15, 20], [30, 35, 40, 45],
+    ]  # fmt: skip
+    decoded = list(decode_frames(video, [5, 10, 15, 20]))
+    for cell, picture in zip(cells, decoded, strict=True):
+        assert np.array_equal(joined[0][cell], picture.rgb)
+    assert not joined[0][64:70].any()
+    assert not joined[0][:, 192:198].any()
+    assert joined[2].shape == (134, 192, 3)
+    assert [frame_number(joined[2][top : top + 64]) for top in (0, 70)] == [55, 60]
+    assert [number_in(part.path) for part in prepare_media(plan_for(video), cache).frames] == [0, 25, 50]
+
+
+def test_joined_frames_go_with_the_picture_that_lacks_sound(cache: MediaCache, tmp_path: Path) -> None:
+    video, wav = make_video(tmp_path / "v.mp4", seconds=4), make_wav(tmp_path / "a.wav", seconds=1.5)
+    plan = plan_for(video, wav, frame_plan="omnievalkit", stack_frames=2)
+    media = prepare_media(plan, cache)
+    assert [number_in(part.path) for part in media.frames] == [0, 25]
+    assert [number_in(part.path) for part in media.stacked] == [12, 37]
+
+
+def test_pictures_are_counted_before_they_are_made(cache: MediaCache, tmp_path: Path) -> None:
+    video = make_video(tmp_path / "v.mp4", seconds=2.1)
+    for stack_frames in (1, 2, 5):
+        plan = plan_for(video, segments=False, stack_frames=stack_frames)
+        media = prepare_media(plan, cache)
+        assert planned_frames(plan) == len(media.frames) + len(media.stacked)
+
+
+def test_what_was_prepared_before_frames_could_be_joined_is_still_of_use(tmp_path: Path) -> None:
+    plan = plan_for(make_video(tmp_path / "v.mp4", seconds=1), segments=False)
+    older = asdict(plan)
+    del older["stack_frames"], older["video"], older["audio"]
+    sources = {"video": source_identity(tmp_path / "v.mp4"), "audio": None}
+    cache = MediaCache(tmp_path / "cache")
+
+    def make(writer: EntryWriter) -> None:
+        writer.add("frame", ".jpg", "image/jpeg", b"made by an older version", 0.0)
+
+    description = {"sources": sources, "settings": older}
+    cache.get_or_make(entry_key(description), description, make)
+    assert prepare_media(plan, cache).frames[0].path.read_bytes() == b"made by an older version"
+    other = prepare_media(replace(plan, stack_frames=2), cache)
+    assert other.frames[0].path.read_bytes() != b"made by an older version"
