@@ -45,7 +45,6 @@ class LlamaCppProgram:
         if config.decode.constrain is not None:
             raise ConfigError("llama.cpp-omni cannot constrain an answer; set decode.constrain=null")
         self._program = Program.of(config)
-        self._device = device
         self._most_s = config.llamacpp.max_sound_s
         self._limit_s = config.timeouts.total_s
         self._arguments = _arguments(config, self._program)
@@ -54,7 +53,7 @@ class LlamaCppProgram:
             Launch(
                 name=name,
                 command=[str(self._program.path), *self._arguments],
-                env={**os.environ, **visible(device)},
+                env=os.environ | visible(device),
                 log=EngineLog(logs / f"{device or 'engine'}.log".replace(":", "-")),
                 start_s=config.engine.start_s,
                 restarts=config.engine.restarts,

@@ -77,7 +77,7 @@ class LlamaCppSpeech:
         self._bundles = config.llamacpp.prompt_bundles
         self._program = Program.of(config)
         self._config = config
-        self._device = device
+        self._env = os.environ | visible(device)
         self._log = EngineLog(logs / f"{device or 'engine'}.log".replace(":", "-"))
         self._waiting: deque[_Line] = deque()
         self._wanted = asyncio.Event()
@@ -210,9 +210,7 @@ class LlamaCppSpeech:
         manifest.write_text(text, encoding="utf-8")
         command = [str(self._program.path), *self._arguments(batch[0].language, manifest)]
         try:
-            process = await EngineProcess.start(
-                command, env={**os.environ, **visible(self._device)}, log=self._log
-            )
+            process = await EngineProcess.start(command, env=self._env, log=self._log)
         except OSError as error:
             for line in batch:
                 _refuse(line, Failure("connection", f"{command[0]}: cannot be started: {error}"))
