@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+_STEERING = ("OMNIEVAL_", "OPENAI_", "CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
+
 
 def environment(**extra: str) -> dict[str, str]:
     """The environment without anything that would steer omnieval, plus `extra`."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("OMNIEVAL_", "OPENAI_"))}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(_STEERING)}
     return kept | {"COLUMNS": "160", "PYTHONUNBUFFERED": "1"} | extra
 
 
