@@ -1,7 +1,7 @@
 """A run in the layout of lm-evaluation-harness with `--log_samples`: results and samples of one task.
 
-Layout: https://github.com/EleutherAI/lm-evaluation-harness, lm_eval/evaluator.py and
-lm_eval/loggers/evaluation_tracker.py. A run directory does not keep the request as it was sent, so
+Layout: that of version 0.4.13 (https://github.com/EleutherAI/lm-evaluation-harness, lm_eval/evaluator.py and
+lm_eval/loggers/evaluation_tracker.py). A run directory does not keep the request as it was sent, so
 `arguments` holds the question and its options without media and without the recipe's wording. What a client
 does not know of the model (its chat template, device, cache) is null, and so is a `system_instruction` that
 the recipe leaves to its packing. Times are seconds since the epoch.
@@ -33,14 +33,19 @@ _JUDGED = ("correct", "wrong", "unparsed", "scored")
 
 @dataclass(slots=True)
 class _Written:
-    """What is known of the samples once they are written. hashes: over those of all, in their order."""
+    """What is known of the samples once they are written. hashes: over those of all, in their order. metrics:
+    those that every sample has, in their order."""
 
     count: int = 0
+    metrics: list[str] = field(default_factory=list)
     hashes: Any = field(default_factory=hashlib.sha256)
     first_start: float | None = None
     last_end: float | None = None
 
     def add(self, sample: JsonDict) -> None:
+        self.metrics = [
+            name for name in (self.metrics if self.count else sample["metrics"]) if name in sample["metrics"]
+        ]
         self.count += 1
         self.hashes.update((sample["doc_hash"] + sample["prompt_hash"] + sample["target_hash"]).encode())
 
@@ -60,7 +65,7 @@ def write_lm_eval(run: Run, folder: Path) -> tuple[Path, Path]:
     report = read_report(run)
     started = datetime.fromisoformat(run.info["started"])
     model = str(run.info["server"].get("model") or run.config["model"])
-    safe = re.sub(r"[^\w.-]", "_", model.replace("/", "__")).lstrip(".") or "model"
+    safe = re.sub(r'["<>:/|\\?*\[\]\s\x00-\x1f]+', "__", model).lstrip(".")[:200] or "model"
     stamp = started.strftime("%Y-%m-%dT%H-%M-%S.%f")
     task = re.sub(r"[^\w-]", "_", run.config["benchmark"])
     place = folder / safe
@@ -101,10 +106,17 @@ def _sample(row: JsonDict, decode: Any) -> JsonDict:
         "filtered_resps": [row["answer"] or ""],
         "filter": "none",
         "metrics": list(measured),
+        **sample_hashes(doc, prompt, str(row["gold"])),
+        **measured,
+    }
+
+
+def sample_hashes(doc: JsonDict, prompt: str, target: str) -> dict[str, str]:
+    """The three hashes of a sample, as the harness makes them."""
+    return {
         "doc_hash": _hash(json.dumps(doc, indent=2, ensure_ascii=False)),
         "prompt_hash": _hash(prompt),
-        "target_hash": _hash(str(row["gold"])),
-        **measured,
+        "target_hash": _hash(target),
     }
 
 
@@ -115,14 +127,18 @@ def _results(run: Run, report: Report | SpeechReport, task: str, written: _Writt
     start, end = written.first_start, written.last_end
     whole = start is not None and not any(event.get("event") == "resumed" for event in run.events())
     return {
-        "results": {task: {"alias": task, "sample_len": written.count, **figures}},
-        "group_subtasks": {task: []},
+        "results": {task: {"name": task, "alias": task, "sample_len": written.count, **figures}},
+        "group_subtasks": {},
         "configs": {
             task: {
                 "task": task,
                 "output_type": "generate_until",
                 "num_fewshot": 0,
                 "repeats": 1,
+                "metric_list": [
+                    {"metric": name, "aggregation": "mean", "higher_is_better": better[name]}
+                    for name in written.metrics
+                ],
                 "generation_kwargs": dict(config["decode"]),
                 "metadata": {"omnieval": measured, **run.info["headline"]},
             }
@@ -143,6 +159,7 @@ def _results(run: Run, report: Report | SpeechReport, task: str, written: _Writt
 def _model(run: Run, model: str, safe: str) -> JsonDict:
     """Who answered, and with what."""
     config, versions = run.config, run.info["versions"]
+    environment = versions | run.info.get("hardware", {})
     system: str | None = config.get("system_prompt")
     return {
         "config": {
@@ -161,7 +178,11 @@ def _model(run: Run, model: str, safe: str) -> JsonDict:
             "fewshot_seed": None,
         },
         "git_hash": versions.get("commit"),
+        "upper_git_hash": None,
         "omnieval_version": versions["omnieval"],
+        "lm_eval_version": None,
+        "transformers_version": versions.get("transformers"),
+        "pretty_env_info": "\n".join(f"{name}: {value}" for name, value in environment.items()),
         "model_source": config["backend"],
         "model_name": model,
         "model_name_sanitized": safe,

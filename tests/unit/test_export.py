@@ -238,9 +238,12 @@ def test_lm_eval_of_a_spoken_run_has_word_errors_and_voices(tmp_path: Path) -> N
     results, samples = write_lm_eval(run, tmp_path / "out")
     told = json.loads(results.read_text())
     assert told["results"]["seed-tts"] == {
-        "alias": "seed-tts", "sample_len": 2, "wer,none": 0.25, "sim,none": pytest.approx(0.7),
+        "name": "seed-tts", "alias": "seed-tts", "sample_len": 2, "wer,none": 0.25, "sim,none": pytest.approx(0.7),
     }  # fmt: skip
     assert told["higher_is_better"] == {"seed-tts": {"wer": False, "sim": True}}
+    assert told["configs"]["seed-tts"]["metric_list"] == [
+        {"metric": "wer", "aggregation": "mean", "higher_is_better": False}
+    ], "a reader takes each of these from every sample"
     first, second = map(json.loads, samples.read_text().splitlines())
     assert (first["metrics"], first["wer"], first["sim"]) == (["wer", "sim"], 0.5, 0.7)
     assert (second["metrics"], "sim" in second) == (["wer"], False)
