@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 import time
 from collections.abc import Callable
@@ -11,10 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from websockets.asyncio.client import ClientConnection
 
 from omnieval import api
 from omnieval.backends.base import BackendContext
-from omnieval.backends.realtime.duplex import create
+from omnieval.backends.realtime.answer import DuplexAnswer
+from omnieval.backends.realtime.duplex import RealtimeDuplex, create
 from omnieval.backends.realtime.pace import Pacer
 from omnieval.errors import ConfigError
 from omnieval.media.wav import parse_wav
@@ -29,15 +32,9 @@ CONTEXT = BackendContext(media_url=lambda part: "")
 REFERENCE = next((sample_dir("seed-tts") / "en" / "prompt-wavs").glob("*.wav"))
 
 
-def ask(
-    server: DuplexServer,
-    count: int = 1,
-    patience_s: float = 15,
-    voice: str | None = None,
-    speed: float = 1.0,
-    key: str | None = None,
-) -> list[Response]:
-    """The answers to that many requests at once; nothing of them may be left running."""
+def client(
+    server: DuplexServer, patience_s: float = 15, speed: float = 1.0, key: str | None = None
+) -> RealtimeDuplex:
     times = {"connect_s": 15, "first_token_s": patience_s, "between_chunks_s": patience_s, "total_s": 60}
     config = api.configure(
         "seed-tts-duplex",
@@ -48,21 +45,38 @@ def ask(
             ("duplex.speed", speed),
         ],
     )
+    return create(config, replace(CONTEXT, api_key=key))
 
+
+async def answers_of(backend: RealtimeDuplex, count: int, voice: str | None = None) -> list[Response]:
+    """To that many requests at once; nothing of them may be left running."""
+    reference = MediaPart("audio", REFERENCE, "audio/wav")
+    requests = [
+        Request(
+            f"s{n}", (), Generation(),
+            speech=SpeechTask(f"text {n}", "en", reference, "before", voice=voice),
+        )
+        for n in range(count)
+    ]  # fmt: skip
+    answers = await asyncio.gather(*map(backend.generate, requests))
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    return list(answers)
+
+
+def ask(
+    server: DuplexServer,
+    count: int = 1,
+    patience_s: float = 15,
+    voice: str | None = None,
+    speed: float = 1.0,
+    key: str | None = None,
+) -> list[Response]:
     async def run() -> list[Response]:
-        backend = create(config, replace(CONTEXT, api_key=key))
-        reference = MediaPart("audio", REFERENCE, "audio/wav")
-        requests = [
-            Request(
-                f"s{n}", (), Generation(),
-                speech=SpeechTask(f"text {n}", "en", reference, "before", voice=voice),
-            )
-            for n in range(count)
-        ]  # fmt: skip
-        answers = await asyncio.gather(*map(backend.generate, requests))
-        await backend.close()
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-        return list(answers)
+        backend = client(server, patience_s, speed, key)
+        try:
+            return await answers_of(backend, count, voice)
+        finally:
+            await backend.close()
 
     return asyncio.run(run())
 
@@ -259,20 +273,38 @@ def test_a_key_is_sent_and_never_shown() -> None:
 
 
 @pytest.mark.slow
-def test_two_hundred_sessions_with_faults_end_once_each_and_leave_no_socket() -> None:
-    faults = [None, None, "full", "die_in_middle", "garbage", "die_at_start", "listen", "expired"]
-    server = DuplexServer(lambda text, _: Turn(faults[int(text.split()[1]) % 8]), lambda _: SOUND)
-    with server.running():
-        ask(server)
+def test_two_hundred_sessions_of_one_client_end_once_each_and_leave_nothing() -> None:
+    faults = [
+        None, None, "full", "die_in_middle", "garbage", "die_at_start", "listen", "expired", "close_in_middle",
+        "no_base64",
+    ]  # fmt: skip
+    fault_of = lambda text: faults[int(text.split()[1]) % len(faults)]  # noqa: E731
+    server = DuplexServer(lambda text, _: Turn(fault_of(text)), lambda _: SOUND)
+
+    async def soak() -> list[Response]:
+        backend = client(server)
+        await answers_of(backend, 1)
+        await asyncio.to_thread(wait_until, lambda: server.links == 0)
         sockets = open_sockets()
-        answers = [answer for _ in range(10) for answer in ask(server, 20, 15)]
-        wait_until(lambda: server.links == 0)
-        assert open_sockets() == sockets
+        answers = [answer for _ in range(10) for answer in await answers_of(backend, 20)]
+        await asyncio.to_thread(wait_until, lambda: server.links == 0)
+        await asyncio.to_thread(wait_until, lambda: open_sockets() == sockets)
+        gc.collect()
+        kept = [thing for thing in gc.get_objects() if isinstance(thing, DuplexAnswer | ClientConnection)]
+        assert kept == []
+        await backend.close()
+        return answers
+
+    with server.running():
+        answers = asyncio.run(soak())
     assert len(answers) == 200
     assert server.open_sessions == 0
     for number, answer in enumerate(answers):
-        fault = faults[number % 20 % 8]
+        fault = faults[number % 20 % len(faults)]
         assert (answer.error is None) == (fault in (None, "listen")), (fault, answer.error)
+        if fault is None:
+            assert answer.audio is not None
+            assert parse_wav(answer.audio.wav).data == SOUND
 
 
 def test_a_run_that_is_interrupted_ends_in_good_order(cache_dir: Path, tmp_path: Path) -> None:
