@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from omnieval.backends.base import Need
+from omnieval.backends.engines.backed import EngineBacked
 from omnieval.backends.engines.devices import visible
-from omnieval.backends.engines.engine import Engine, Launch
+from omnieval.backends.engines.engine import Launch
 from omnieval.backends.engines.log import EngineLog
 from omnieval.backends.failed import FailedTry
 from omnieval.backends.llamacpp.parts import infer_message, lists
@@ -32,7 +33,7 @@ _FLAGS = (
 )
 
 
-class LlamaCppProgram:
+class LlamaCppProgram(EngineBacked):
     """One program on one device. Follows `omnieval.types.Backend`, `TellsLife`, `TellsNeeds` and `GivesUp`.
 
     device: as `engine.devices` names it; None for what the environment shows. logs: folder. Raises
@@ -49,7 +50,7 @@ class LlamaCppProgram:
         self._limit_s = config.timeouts.total_s
         self._arguments = _arguments(config, self._program)
         name = f"{Path(self._program.name).name} on {device or 'this machine'}"
-        self._engine = Engine(
+        super().__init__(
             Launch(
                 name=name,
                 command=[str(self._program.path), *self._arguments],
@@ -88,18 +89,6 @@ class LlamaCppProgram:
             return Response(request.sample_id, error=failed.failure, timing=Timing(started=started_wall))
         timing = Timing(started=started_wall, e2e_s=rounded(time.monotonic() - started))
         return Response(request.sample_id, text=text, timing=timing, notes=notes)
-
-    async def alive(self) -> bool:
-        """See `TellsLife`: it is running, or can be started anew."""
-        return await self._engine.alive()
-
-    @property
-    def given_up(self) -> Failure | None:
-        """See `GivesUp`."""
-        return self._engine.given_up
-
-    async def close(self) -> None:
-        await self._engine.close()
 
 
 def _arguments(config: RunConfig, program: Program) -> tuple[str, ...]:

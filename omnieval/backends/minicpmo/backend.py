@@ -16,8 +16,9 @@ from pathlib import Path
 
 from omnieval import own_process
 from omnieval.backends.base import BackendContext, Need
+from omnieval.backends.engines.backed import EngineBacked
 from omnieval.backends.engines.devices import visible
-from omnieval.backends.engines.engine import Engine, Launch
+from omnieval.backends.engines.engine import Launch
 from omnieval.backends.engines.log import EngineLog, new_log_folder
 from omnieval.backends.failed import FailedTry
 from omnieval.backends.minicpmo.chat import chat_message
@@ -63,7 +64,7 @@ def create(config: RunConfig, context: BackendContext) -> Backend:
     return Replicas([(device, MiniCPMO(config, config.model, device, logs)) for device in devices])
 
 
-class MiniCPMO:
+class MiniCPMO(EngineBacked):
     """One model on one device. Follows `omnieval.types.Backend`, `TellsLife`, `TellsNeeds` and `GivesUp`.
 
     model: its folder, or its name on the hub. device: as `engine.devices` names it; None for the first that
@@ -77,7 +78,7 @@ class MiniCPMO:
         self._model = model
         settings = config.transformers
         place = Path(model).expanduser()
-        self._engine = Engine(
+        super().__init__(
             Launch(
                 name=f"{place.name} on {device or 'this machine'}",
                 command=WORKER,
@@ -134,18 +135,6 @@ class MiniCPMO:
             ),
             notes=notes,
         )
-
-    async def alive(self) -> bool:
-        """See `TellsLife`: it is running, or can be started anew."""
-        return await self._engine.alive()
-
-    @property
-    def given_up(self) -> Failure | None:
-        """See `GivesUp`."""
-        return self._engine.given_up
-
-    async def close(self) -> None:
-        await self._engine.close()
 
 
 @contextlib.contextmanager

@@ -17,8 +17,9 @@ from pydantic import TypeAdapter
 
 from omnieval import own_process
 from omnieval.backends.base import BackendContext, Need
+from omnieval.backends.engines.backed import EngineBacked
 from omnieval.backends.engines.devices import visible
-from omnieval.backends.engines.engine import Engine, Launch
+from omnieval.backends.engines.engine import Launch
 from omnieval.backends.engines.log import EngineLog, new_log_folder
 from omnieval.backends.failed import FailedTry
 from omnieval.backends.faults import shorten
@@ -74,7 +75,7 @@ def create(config: RunConfig, context: BackendContext) -> Backend:
     return Replicas([(device, VllmOmniOffline(config, device, logs)) for device in devices])
 
 
-class VllmOmniOffline:
+class VllmOmniOffline(EngineBacked):
     """One engine. Follows `omnieval.types.Backend`, `TellsNeeds`, `TellsLife` and `GivesUp`.
 
     device: as in `engine.devices`; None for what the environment shows. logs: folder for what the engine
@@ -87,7 +88,7 @@ class VllmOmniOffline:
         self._config = config
         self._device = device
         self._log = EngineLog(logs / f"{(device or 'engine').replace(':', '')}.log")
-        self._engine = Engine(self._launch(share))
+        super().__init__(self._launch(share))
 
     def needs(self) -> list[Need]:
         """See `TellsNeeds`."""
@@ -111,15 +112,6 @@ class VllmOmniOffline:
             details=details,
         )
 
-    async def alive(self) -> bool:
-        """See `TellsLife`: it is running, or can be started anew."""
-        return await self._engine.alive()
-
-    @property
-    def given_up(self) -> Failure | None:
-        """See `GivesUp`."""
-        return self._engine.given_up
-
     async def generate(self, request: Request) -> Response:
         started_wall, started = time.time(), time.monotonic()
         message = {"request": _REQUEST.dump_python(request, mode="json")}
@@ -130,9 +122,6 @@ class VllmOmniOffline:
             return self._response(request, answer, started_wall, time.monotonic() - started)
         except FailedTry as failed:
             return Response(request.sample_id, error=failed.failure, timing=Timing(started=started_wall))
-
-    async def close(self) -> None:
-        await self._engine.close()
 
     def _launch(self, at_once: int) -> Launch:
         config = self._config
