@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from omnieval.html_output import folder_of, write_html
+from omnieval.output_form import require_one_form
 from omnieval.run_options import (
     ApiKeyEnv,
     BackendName,
@@ -81,6 +82,7 @@ def bench(
     from omnieval.parsing import visible
     from omnieval.progress_display import progress_display
 
+    require_one_form(json_=json_, markdown=markdown)
     if resume is not None and (recipe is not None or sample or out is not None):
         raise ConfigError("--resume takes the recipe from the bench; leave out recipe, --sample and --out")
     other = None if against is None else Bench.load(against)
@@ -149,7 +151,7 @@ def show_bench(directory: Path, *, json_: bool, markdown: bool, html: str | None
     from omnieval.bench import Bench, bench_html, build_bench_report
 
     report = build_bench_report(Bench.load(directory))
-    if html is None or json_ or markdown:
+    if html is None:
         _print(report, json_=json_, markdown=markdown)
     else:
         write_html(html, bench_html(report, directory, folder=folder_of(html)))

@@ -18,6 +18,7 @@ from omnieval.diagnose_commands import diagnose
 from omnieval.duplex_commands import duplex
 from omnieval.export_commands import export
 from omnieval.html_output import write_html
+from omnieval.output_form import require_one_form
 from omnieval.run_options import (
     ApiKeyEnv,
     BackendName,
@@ -339,6 +340,7 @@ def report(
     from omnieval.report.terminal import show
     from omnieval.suite import holds_suite
 
+    require_one_form(json_=json_, markdown=markdown, html=html)
     if holds_suite(directory):
         show_suite(directory, json_=json_, markdown=markdown, html=html)
         return

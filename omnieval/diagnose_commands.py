@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from omnieval.output_form import require_one_form
 from omnieval.run_options import (
     ApiKeyEnv,
     BackendName,
@@ -75,6 +76,7 @@ def diagnose(
     from omnieval.report.terminal import show
     from omnieval.settings import configure
 
+    require_one_form(json_=json_, markdown=markdown)
     overrides = overrides_of(
         set_,
         data=data,

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from omnieval.html_output import folder_of, write_html
+from omnieval.output_form import require_one_form
 from omnieval.suite_commands import gate_suite
 
 Runs = Annotated[
@@ -54,6 +55,7 @@ def compare(
     from omnieval.report.terminal import show
     from omnieval.suite import alone_members, compared_pairs, holds_suite
 
+    require_one_form(json_=json_, markdown=markdown, html=html)
     if len(runs) < 2:
         raise ConfigError("name at least two runs: omnieval compare runs/monday runs/tuesday")
     comparisons = api.compare(runs[0], runs[1], *runs[2:], parser=parser)
@@ -119,6 +121,7 @@ def gate(
     from omnieval.runlog.files import replace_file
     from omnieval.suite import holds_suite
 
+    require_one_form(json_=json_, markdown=markdown, html=html)
     if holds_suite(directory):
         if section is not None:
             raise ConfigError("the members of a suite take the sections of their names; leave out --section")

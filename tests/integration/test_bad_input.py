@@ -274,3 +274,24 @@ def test_a_full_run_disk_keeps_every_whole_line(
     assert report(out)["complete"] is True
     tries = [line["sample_id"] for line in lines(out / "responses.jsonl")]
     assert len(tries) == len(set(tries))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["report", "nowhere", "--json", "--markdown"],
+        ["report", "nowhere", "--markdown", "--html", "page.html"],
+        ["compare", "one", "two", "--json", "--html", "-"],
+        ["gate", "nowhere", "--json", "--markdown"],
+        ["bench", "daily-omni", "--sample", "--json", "--markdown"],
+        ["diagnose", "daily-omni", "--sample", "--json", "--markdown"],
+    ],
+)
+def test_two_forms_of_output_at_once_are_refused_before_anything_is_done(
+    command: list[str], tmp_path: Path
+) -> None:
+    done = omnieval(*command, cwd=tmp_path)
+    first, second = (word for word in command if word in ("--json", "--markdown", "--html"))
+    assert done.returncode == 2, done.stderr
+    assert f"error: {first} and {second} exclude each other" in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -83,6 +83,20 @@ def test_equal_runs_differ_in_nothing_and_the_interval_says_how_little_is_known(
     assert choice.visible is None
 
 
+@pytest.mark.parametrize("same", ["the folder again", "a link to it", "a folder of it alone"])
+def test_a_run_beside_itself_is_said_to_be_one(tmp_path: Path, same: str) -> None:
+    choice_run(tmp_path / "a", ["correct", "wrong"])
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    (tmp_path / "alone" / "1").symlink_to(tmp_path / "a")
+    other = {"the folder again": "a", "a link to it": "link", "a folder of it alone": "alone"}[same]
+    (found,) = api.compare(tmp_path / "a", tmp_path / other)
+    assert found.warnings == (
+        "ONE RUN: A and B are the same directory, so that no answer can differ; name another run",
+    )
+    assert found.warnings[0] in comparisons_markdown([found])
+
+
 def test_what_was_measured_differently_is_listed(tmp_path: Path) -> None:
     found = compared(tmp_path, ["correct"], ["correct"], plan="omnievalkit", model="n")
     assert [(s.key, s.first, s.second, s.expected) for s in found.settings] == [

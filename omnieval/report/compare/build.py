@@ -90,6 +90,7 @@ def compare_runs(first: Side, second: Side, *, parser: str | None = None) -> Com
         pairs = paired(first.run, second.run, (anew[0], anew[1]))
         choice = compare_choices(pairs, keys, rule)
         warnings += _read_anew((first, second), anew, rule)
+    warnings = _one_run(first, second) + warnings
     warnings += [
         f"INCOMPLETE: {side.name} has not ended" for side in (first, second) if not side.report.complete
     ]
@@ -125,6 +126,12 @@ def _compared(side: Side, pairs: list[Pair]) -> Compared:
         side.report.unhealthy,
         len(side.latencies),
     )
+
+
+def _one_run(first: Side, second: Side) -> list[str]:
+    if not first.run.directory.samefile(second.run.directory):
+        return []
+    return ["ONE RUN: A and B are the same directory, so that no answer can differ; name another run"]
 
 
 def _measured_otherwise(settings: tuple[Setting, ...]) -> list[str]:
