@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from omnieval.bench.files import write_report
 from omnieval.bench.report import BenchReport
-from omnieval.bench.store import COLD, LEAST_REPEATS, Bench, begin_or_check
+from omnieval.bench.store import COLD, LEAST_REPEATS, Bench, begin_or_check, holds_bench, withdraw
 from omnieval.config import RunConfig
 from omnieval.engine.begin import run_name
 from omnieval.engine.deployment import require_ready
@@ -19,7 +19,7 @@ from omnieval.engine.execute import Execution, Notify
 from omnieval.engine.fill import fill_cache
 from omnieval.engine.progress import Listener
 from omnieval.engine.signals import run_to_end
-from omnieval.errors import ConfigError, ScoringError, StorageError
+from omnieval.errors import ConfigError, DataError, ScoringError, StorageError
 from omnieval.runlog import Run
 from omnieval.runlog.store import exists, new_directory
 from omnieval.scored import execute_and_score, score_with
@@ -75,6 +75,7 @@ def run_bench(
             "cannot be told from noise"
         )
     directory = out or new_directory(config.runs_dir, f"bench-{run_name(config)}", time.localtime())
+    begun = not holds_bench(directory)
     bench = begin_or_check(directory, config, repeats)
     notify(f"bench directory: {bench.directory}")
     missing = [name for name in bench.names if bench.finished(name) is None]
@@ -87,6 +88,10 @@ def run_bench(
             filled = fill_cache(config, listener=listener, notify=lambda _: None)
         except KeyboardInterrupt:  # what is ready stays
             return BenchExecution(bench, "interrupted")
+        except (ConfigError, DataError):
+            if begun:
+                withdraw(bench)
+            raise
         for lost in filled.failures:
             notify(f"media failed: {lost.message}")
     try:

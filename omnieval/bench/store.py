@@ -9,6 +9,7 @@ report.json, report.md, report.html  made anew from the runs' own
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,13 @@ def begin_or_check(directory: Path, config: RunConfig, repeats: int) -> Bench:
     info = BenchInfo(format=FORMAT, repeats=repeats, config=flat)
     replace_json(directory / BENCH, info.model_dump(mode="json"))
     return Bench(directory, info)
+
+
+def withdraw(bench: Bench) -> None:
+    """Undo the beginning of a bench that cannot be run."""
+    with suppress(OSError):
+        (bench.directory / BENCH).unlink()
+        bench.directory.rmdir()
 
 
 def _check_same(stored: Bench, config: RunConfig) -> None:

@@ -42,7 +42,8 @@ def find_meters(
         if not model_is_here:
             return [Machine()], []
         npus, trouble = npu_smi.find()
-        return [Machine(), *npus, *nvml.find()], trouble
+        gpus, missing = nvml.find()
+        return [Machine(), *npus, *gpus], trouble + missing
     return [_named(device) for device in dict.fromkeys(devices)], []
 
 
@@ -56,7 +57,8 @@ def _named(device: str) -> Meter:
         npus, trouble = npu_smi.find()
         known = {meter.name: meter for meter in npus}
     elif kind == "gpu" and number.isdecimal():
-        known = {meter.name: meter for meter in nvml.find()}
+        gpus, trouble = nvml.find()
+        known = {meter.name: meter for meter in gpus}
     else:
         raise ConfigError(f"telemetry.devices: expected machine, npu:N or gpu:N, found {device!r}")
     if device not in known:

@@ -15,6 +15,7 @@ from omnieval.program_output import NoOutputError, ShortProgram, shortened
 from omnieval.telemetry.errors import MeterError
 
 _TOOL = "npu-smi"
+_DEVICES = Path("/dev")
 _LIMIT_S = 10.0
 _LONGEST_LINE = 200
 _METRICS = {
@@ -62,7 +63,7 @@ class Npu:
 def find() -> tuple[list[Npu], list[str]]:
     """(the cards of this machine, why some or all cannot be measured)."""
     if shutil.which(_TOOL) is None:
-        nodes = any(Path("/dev").glob("davinci[0-9]*"))
+        nodes = any(_DEVICES.glob("davinci[0-9]*"))
         missing = "this machine has NPUs, but npu-smi is not on the PATH, so they are not measured"
         return [], [missing] if nodes else []
     try:

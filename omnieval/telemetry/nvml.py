@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from omnieval.telemetry.errors import MeterError
+
+_DEVICES = Path("/dev")
 
 
 class Gpu:
@@ -41,12 +44,20 @@ class Gpu:
         """See `Meter`."""
 
 
-def find() -> list[Gpu]:
-    """The GPUs of this machine; none without the driver."""
+def find() -> tuple[list[Gpu], list[str]]:
+    """(the GPUs of this machine, why some or all cannot be measured); none without the driver."""
     import pynvml
 
     try:
         pynvml.nvmlInit()
-        return [Gpu(pynvml, number) for number in range(pynvml.nvmlDeviceGetCount())]
-    except pynvml.NVMLError:
-        return []
+        count = pynvml.nvmlDeviceGetCount()
+    except pynvml.NVMLError as error:
+        trouble = f"this machine has GPUs, which are not measured: NVML: {error}; look at nvidia-smi"
+        return [], [trouble] if any(_DEVICES.glob("nvidia[0-9]*")) else []
+    found, missing = [], []
+    for number in range(count):
+        try:
+            found.append(Gpu(pynvml, number))
+        except pynvml.NVMLError as error:
+            missing.append(f"gpu:{number} is not measured: NVML: {error}; look at nvidia-smi")
+    return found, missing

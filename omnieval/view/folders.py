@@ -7,13 +7,14 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from omnieval.bench.store import REPEATS, holds_bench
 from omnieval.runlog.store import RUN
 from omnieval.suite import holds_suite
 
 
 @dataclass(frozen=True)
 class RunPlace:
-    """A run directory. group: the folder that holds it with others (a suite, repetitions), if any."""
+    """A run directory. group: the suite, bench or folder of repetitions that holds it, if any."""
 
     id: str
     path: Path
@@ -59,7 +60,8 @@ def find_runs(root: Path) -> dict[str, RunPlace]:
         if _is_run(path):
             found.append(_place(path, suite))
         else:
-            found += [_place(inner, path) for inner in _folders(path) if _is_run(inner)]
+            inside = _folders(path) + (_folders(path / REPEATS) if holds_bench(path) else [])
+            found += [_place(inner, path) for inner in inside if _is_run(inner)]
     return _by_id(found)
 
 

@@ -266,3 +266,11 @@ def test_bad_requests(given: list[str], message: str, tmp_path: Path) -> None:
     assert done.returncode in (2, 3)
     assert message in done.stderr
     assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.parametrize("given", [[], ["--data", "nowhere"]])
+def test_without_data_nothing_is_begun(given: list[str], tmp_path: Path) -> None:
+    done = omnieval("bench", "daily-omni", "--backend", "chance", "--out", tmp_path / "b", *given)
+    assert done.returncode in (2, 3)
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "b").exists()

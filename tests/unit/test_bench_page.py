@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,21 @@ def test_broken_output_stands_above_its_speed(tmp_path: Path) -> None:
     assert found["E2EL (s) p50"][1] == "bad"
     assert found["Against monday"] == ("does not count", "bad")
     assert chart(root, "E2EL (s) p50").find(f"{SVG}desc").text.startswith("repeats: 0.500")
+
+
+def test_the_slowest_stage_is_named_over_all_repeats(tmp_path: Path) -> None:
+    bench = choice_bench(tmp_path / "b", (2.0, 0.4, 0.6, 0.5))
+    for number in range(4):
+        path = bench.directory / place(number) / "responses.jsonl"
+        ms = 9_000 if number == 0 else 100 * number
+        stages = {"0": {"stage_gen_time_ms": 50.0}, "1": {"stage_gen_time_ms": ms}}
+        answers = [json.loads(line) | {"server_metrics": stages} for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps(answer) + "\n" for answer in answers))
+    report, root = page_of(bench)
+    assert [(row.stage, row.answers, row.median_s) for row in report.stages] == [
+        ("thinker", 36, 0.05), ("talker", 36, 0.2),
+    ]  # fmt: skip
+    assert "the bottleneck is the talker: 80 %" in " ".join(texts_of(root))
 
 
 def test_speech_shows_rtf_first_with_wer_and_sim_beside(tmp_path: Path) -> None:
