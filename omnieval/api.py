@@ -288,16 +288,13 @@ def diagnose(
     Raises ConfigError for a recipe that asks for speech, DataError, BackendError, StorageError.
     """
     config = configure(recipe, list(flattened(settings)), sample=sample)
-    ladder = ladders.plan_ladder(config, notify)
-    execution = ladders.run_ladder(
-        ladder,
+    diagnosis, _ = ladders.diagnose(
+        config,
         out=None if out is None else Path(out).expanduser(),
         api_key=api_key,
         listener=listener,
         notify=notify,
     )
-    diagnosis = ladders.build_diagnosis(ladder, execution)
-    ladders.write_diagnosis(diagnosis, execution.directory)
     return diagnosis
 
 

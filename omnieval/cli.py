@@ -14,7 +14,7 @@ from omnieval.bench_commands import bench, score_bench, show_bench
 from omnieval.cache_commands import cache_app
 from omnieval.console import heard_display, new_console, print_line
 from omnieval.data_commands import data_app
-from omnieval.diagnose_commands import diagnose
+from omnieval.diagnose_commands import diagnose, show_diagnosis
 from omnieval.duplex_commands import duplex
 from omnieval.export_commands import export
 from omnieval.html_output import write_html
@@ -332,9 +332,10 @@ def report(
         str | None, typer.Option("--html", metavar="FILE", help="Write the HTML report; - prints it.")
     ] = None,
 ) -> None:
-    """Show the report of a run, a suite or a bench as last scored."""
+    """Show the report of a run, a suite, a bench or a diagnosis as last scored."""
     from omnieval import api
     from omnieval.bench import holds_bench
+    from omnieval.diagnose import holds_diagnosis
     from omnieval.report.markdown import to_markdown
     from omnieval.report.pages import page_of
     from omnieval.report.terminal import show
@@ -346,6 +347,9 @@ def report(
         return
     if holds_bench(directory):
         show_bench(directory, json_=json_, markdown=markdown, html=html)
+        return
+    if holds_diagnosis(directory):
+        show_diagnosis(directory, json_=json_, markdown=markdown, html=html)
         return
     loaded = api.load_run(directory)
     if json_:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from omnieval.html_output import folder_of, write_html
 from omnieval.output_form import require_one_form
 from omnieval.run_options import (
     ApiKeyEnv,
@@ -28,6 +30,9 @@ from omnieval.run_options import (
     overrides_of,
     servers,
 )
+
+if TYPE_CHECKING:
+    from omnieval.diagnose import Diagnosis
 
 
 def diagnose(
@@ -61,19 +66,10 @@ def diagnose(
     """
     from rich.console import Console
 
+    from omnieval import diagnose as ladders
     from omnieval.console import new_console, print_line
-    from omnieval.diagnose import (
-        build_diagnosis,
-        diagnosis_json,
-        diagnosis_page,
-        plan_ladder,
-        run_ladder,
-        write_diagnosis,
-    )
     from omnieval.parsing import visible
     from omnieval.progress_display import progress_display
-    from omnieval.report.markdown import to_markdown
-    from omnieval.report.terminal import show
     from omnieval.settings import configure
 
     require_one_form(json_=json_, markdown=markdown)
@@ -98,23 +94,16 @@ def diagnose(
     def notify(line: str) -> None:
         print_line(console, line, style="dim")
 
-    ladder = plan_ladder(config, notify)
     with progress_display(console) as listener:
-        execution = run_ladder(
-            ladder,
+        diagnosis, execution = ladders.diagnose(
+            config,
             out=None if out is None else out.expanduser(),
             api_key=api_key,
             listener=listener,
             notify=notify,
         )
-    diagnosis = build_diagnosis(ladder, execution)
-    write_diagnosis(diagnosis, execution.directory)
-    if json_:
-        typer.echo(json.dumps(diagnosis_json(diagnosis), indent=2))
-    elif markdown:
-        typer.echo(to_markdown(diagnosis_page(diagnosis)), nl=False)
-    else:
-        show(diagnosis_page(diagnosis), console)
+    _print(diagnosis, json_=json_, markdown=markdown)
+    if not (json_ or markdown):
         print_line(console, f"report: {execution.directory / 'diagnose.html'}")
     if not diagnosis.complete:
         again = f"to continue: the same command with --out {execution.directory}"
@@ -123,3 +112,29 @@ def diagnose(
         sys.exit(4)
     if diagnosis.first_break is not None or not diagnosis.complete:
         sys.exit(1)
+
+
+def show_diagnosis(directory: Path, *, json_: bool, markdown: bool, html: str | None) -> None:
+    """`omnieval report` of a diagnosis' directory."""
+    from omnieval.diagnose import diagnosis_html, read_diagnosis
+
+    found = read_diagnosis(directory)
+    if html is None:
+        _print(found, json_=json_, markdown=markdown)
+    else:
+        place = os.path.relpath(directory.resolve(), folder_of(html).resolve())
+        write_html(html, diagnosis_html(found, Path(place).as_posix()))
+
+
+def _print(diagnosis: Diagnosis, *, json_: bool, markdown: bool) -> None:
+    from omnieval.console import new_console
+    from omnieval.diagnose import diagnosis_json, diagnosis_page
+    from omnieval.report.markdown import to_markdown
+    from omnieval.report.terminal import show
+
+    if json_:
+        typer.echo(json.dumps(diagnosis_json(diagnosis), indent=2))
+    elif markdown:
+        typer.echo(to_markdown(diagnosis_page(diagnosis)), nl=False)
+    else:
+        show(diagnosis_page(diagnosis), new_console())

@@ -1,9 +1,12 @@
 """Why is a number low? The same few questions, asked with more and more media: which rung breaks first?"""
 
-from omnieval.diagnose.findings import Break, Diagnosis, RungRow, build_diagnosis
-from omnieval.diagnose.pages import diagnosis_html, diagnosis_json, diagnosis_page, write_diagnosis
-from omnieval.diagnose.run import LadderExecution, run_ladder
+from omnieval.diagnose.breaks import Break
+from omnieval.diagnose.findings import Diagnosis, RungRow
+from omnieval.diagnose.pages import diagnosis_html, diagnosis_page
+from omnieval.diagnose.run import LadderExecution
 from omnieval.diagnose.rungs import DEFAULT_LIMIT, Ladder, Rung, plan_ladder
+from omnieval.diagnose.store import diagnosis_json, holds_diagnosis, read_diagnosis
+from omnieval.diagnose.whole import diagnose
 
 __all__ = [
     "DEFAULT_LIMIT",
@@ -13,11 +16,11 @@ __all__ = [
     "LadderExecution",
     "Rung",
     "RungRow",
-    "build_diagnosis",
+    "diagnose",
     "diagnosis_html",
     "diagnosis_json",
     "diagnosis_page",
+    "holds_diagnosis",
     "plan_ladder",
-    "run_ladder",
-    "write_diagnosis",
+    "read_diagnosis",
 ]

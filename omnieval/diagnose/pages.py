@@ -1,38 +1,24 @@
-"""A diagnosis as a page, and as the files in its directory."""
+"""A diagnosis as a page."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import PurePosixPath
 
-from pydantic import TypeAdapter
-
-from omnieval.diagnose.findings import SIGNIFICANT, WORSE, Diagnosis, RungRow
-from omnieval.diagnose.run import DIAGNOSIS
+from omnieval.diagnose.breaks import SIGNIFICANT, WORSE
+from omnieval.diagnose.findings import Diagnosis, RungRow
 from omnieval.diagnose.rungs import RECIPE
 from omnieval.report.html import Article, document
 from omnieval.report.html.parts import report_links
-from omnieval.report.markdown import to_markdown
 from omnieval.report.page import Page, Table
-from omnieval.runlog.files import replace_file, replace_json
-from omnieval.types import JsonDict
 
 # No table is wider than a terminal of 80 columns.
 _RUNGS = ("rung", "accuracy", "unhealthy", "failed", "E2EL (s)", "verdict")
 _CHANGES = ("rung", "against", "change", "p")
+_OF_TIMES = (
+    "The TTFT of one rung does not compare with another's behind a cache of prefixes or media: the server "
+    "may know from the rung before what the next one repeats."
+)
 _FURTHER = ("rung", "asked", "95 % interval", "tokens", "TTFT (s)")
-
-
-def write_diagnosis(diagnosis: Diagnosis, directory: Path) -> None:
-    """Keep it as diagnose.json, diagnose.md and diagnose.html. Raises StorageError."""
-    replace_json(directory / DIAGNOSIS, diagnosis_json(diagnosis))
-    replace_file(directory / "diagnose.md", [to_markdown(diagnosis_page(diagnosis)).encode()])
-    replace_file(directory / "diagnose.html", [diagnosis_html(diagnosis).encode()])
-
-
-def diagnosis_json(diagnosis: Diagnosis) -> JsonDict:
-    """Everything in it, JSON-ready."""
-    content: JsonDict = TypeAdapter(Diagnosis).dump_python(diagnosis, mode="json")
-    return content
 
 
 def diagnosis_page(diagnosis: Diagnosis) -> Page:
@@ -60,16 +46,18 @@ def diagnosis_page(diagnosis: Diagnosis) -> Page:
         directory=diagnosis.directory,
         warnings=tuple(_warnings(diagnosis)),
         tables=tuple(tables),
-        notes=(*further, *diagnosis.notes),
+        notes=(*further, *diagnosis.notes, _OF_TIMES),
         footer="All rungs ask the same samples. A rung breaks where, against the rung named, failures or "
         f"unhealthy replies grow by {100 * WORSE:.0f} % of the samples, or accuracy falls with a p-value of "
         f"{SIGNIFICANT} or less (exact, paired by sample), for which at least six samples must fall.",
     )
 
 
-def diagnosis_html(diagnosis: Diagnosis) -> str:
-    """One file, with links to the reports of the rungs."""
-    before = report_links((row.name, row.report) for row in diagnosis.rungs)
+def diagnosis_html(diagnosis: Diagnosis, place: str = ".") -> str:
+    """One file, with links to the reports of the rungs. place: the diagnosis' directory from the file's."""
+    before = report_links(
+        (row.name, row.report and PurePosixPath(place, row.report).as_posix()) for row in diagnosis.rungs
+    )
     return document([Article(diagnosis_page(diagnosis), "Diagnosis", before=before)])
 
 

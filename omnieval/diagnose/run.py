@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Literal
 
 from omnieval.backends.base import may_be_gone
 from omnieval.diagnose.rungs import Ladder
+from omnieval.engine.deployment import require_ready
 from omnieval.engine.execute import Notify
 from omnieval.engine.progress import Listener
-from omnieval.errors import BackendError, ConfigError, DataError, MediaError
+from omnieval.engine.signals import run_to_end
+from omnieval.errors import BackendError, ConfigError, DataError, MediaError, OmnievalError
 from omnieval.runlog.files import replace_json, storage_error
 from omnieval.runlog.store import exists, new_directory
 from omnieval.scored import execute_and_score
@@ -43,10 +46,21 @@ def run_ladder(
 
     out: the diagnosis' directory; one that holds the same is continued. A server that is gone, and a signal,
     end it; what was written stays. Raises ConfigError where `out` holds anything else, BackendError where no
-    rung could be begun, StorageError.
+    rung could be begun, which leaves nothing behind, StorageError.
     """
+    run_to_end(lambda: require_ready(ladder.recipe, api_key))
     directory = _begin(ladder, out)
     notify(f"directory: {directory}")
+    try:
+        return _climb(ladder, directory, api_key, listener, notify)
+    except OmnievalError:
+        _leave_no_trace(directory)
+        raise
+
+
+def _climb(
+    ladder: Ladder, directory: Path, api_key: str | None, listener: Listener, notify: Notify
+) -> LadderExecution:
     begun = 0
     refused: list[tuple[str, str]] = []
     rungs = [rung for rung in ladder.rungs if rung.config is not None]
@@ -68,6 +82,8 @@ def run_ladder(
         except (DataError, MediaError) as error:
             refused.append((rung.name, str(error)))
             continue
+        except KeyboardInterrupt:  # while no request was out
+            return LadderExecution(directory, "interrupted", rung.name, refused=tuple(refused))
         begun += 1
         failure = execution.end.failure
         if execution.end.reason == "interrupted":
@@ -97,3 +113,11 @@ def _begin(ladder: Ladder, out: Path | None) -> Path:
             )
         replace_json(directory / DIAGNOSIS, {"recipe": ladder.recipe.recipe})
     return directory
+
+
+def _leave_no_trace(directory: Path) -> None:
+    """Remove a directory in which nothing was begun."""
+    with contextlib.suppress(OSError):
+        if [path.name for path in directory.iterdir()] == [DIAGNOSIS]:
+            (directory / DIAGNOSIS).unlink()
+            directory.rmdir()

@@ -10,6 +10,7 @@ from typing import Any
 from omnieval.benchmarks.choice_request import PROCESSOR_KWARGS
 from omnieval.benchmarks.registry import BENCHMARKS
 from omnieval.config import RunConfig
+from omnieval.diagnose.abilities import unable
 from omnieval.engine.execute import Notify, load_askable
 from omnieval.errors import ConfigError
 from omnieval.settings import restored
@@ -31,8 +32,6 @@ _MODES: Mapping[str, Mapping[str, tuple[str, str]]] = {
 }  # fmt: skip
 # Packings that leave the choice of frames to the server.
 _WHOLE_VIDEO = frozenset({"qwen", "video-url"})
-# Backends that read neither the fields of a request's body nor the order of its parts.
-_FIXED_PROMPT = frozenset({"embedded", "chance", "llamacpp-omni"})
 
 Changes = Sequence[tuple[str, Any]]
 
@@ -118,8 +117,7 @@ def _setting_rungs(recipe: RunConfig, shown: Collection[str]) -> list[Rung]:
     pieces = max(1, min(_LONG_PIECES, most // 4))
     stacked = flat.get("stack_frames", 1)
     stack = stacked if stacked > 1 else _STACK_FRAMES
-    fixed = f"the backend {recipe.backend} takes no such setting" if recipe.backend in _FIXED_PROMPT else None
-    media_fixed = fixed or ("the questions have no media" if not shown or recipe.media == "none" else None)
+    no_media = "the questions have no media" if not shown or recipe.media == "none" else None
     numbers, no_numbers = _picture_numbers(recipe)
     template = dict(recipe.extra_body.get("chat_template_kwargs") or {})
     thinks = not template.get("enable_thinking", False)
@@ -133,7 +131,7 @@ def _setting_rungs(recipe: RunConfig, shown: Collection[str]) -> list[Rung]:
         _rung(
             recipe, "stacked", f"each frame with the {stack - 1} that follow it in one picture", (),
             [("stack_frames", stack)],
-            reason or _not_counted(recipe, None) or _not_stacked(recipe),
+            reason or _not_counted(recipe, None),
         ),
         _rung(
             recipe, "longer-sound", f"the sound in {pieces} long pieces, one frame each",
@@ -143,7 +141,7 @@ def _setting_rungs(recipe: RunConfig, shown: Collection[str]) -> list[Rung]:
         _rung(
             recipe, "image-id", f"use_image_id {str(bool(numbers.get('use_image_id'))).lower()}", (),
             [("extra_body", {**recipe.extra_body, "mm_processor_kwargs": numbers})],
-            media_fixed or no_numbers,
+            no_media or no_numbers,
         ),
         _rung(
             recipe, "thinking", f"thinking {'on' if thinks else 'off'}", (),
@@ -153,11 +151,10 @@ def _setting_rungs(recipe: RunConfig, shown: Collection[str]) -> list[Rung]:
                 }),
                 *room,
             ],
-            fixed,
         ),
         _rung(
             recipe, "order", f"the question {'before' if before else 'after'} the media", (),
-            [("question_place", "before" if before else "after")], media_fixed,
+            [("question_place", "before" if before else "after")], no_media,
         ),
     ]  # fmt: skip
 
@@ -174,9 +171,11 @@ def _rung(
     if left_out is not None:
         return Rung(name, title, against, left_out=left_out)
     try:
-        return Rung(name, title, against, restored(recipe.flat(), changes))
+        config = restored(recipe.flat(), changes)
     except ConfigError as error:
         return Rung(name, title, against, left_out=str(error))
+    reason = unable(name, config)
+    return Rung(name, title, against, config if reason is None else None, reason)
 
 
 def _no_frames(recipe: RunConfig, shown: Collection[str]) -> str | None:
@@ -194,13 +193,6 @@ def _not_counted(recipe: RunConfig, mode: tuple[str, str] | None) -> str | None:
     packing = mode[1] if mode is not None and mode[0] == "packing" else recipe.flat().get("packing")
     if packing in _WHOLE_VIDEO:
         return f"the packing {packing} sends whole videos, from which the server takes the frames"
-    return None
-
-
-def _not_stacked(recipe: RunConfig) -> str | None:
-    programs = recipe.backend == "llamacpp-omni" and recipe.llamacpp.transport == "cli"
-    if programs and recipe.flat().get("packing") != "frames" and recipe.flat().get("input_mode") != "visual":
-        return "llama.cpp-omni's evaluation programs take one picture before each sound"
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -50,9 +51,10 @@ async def deployment(
 
 async def require_ready(config: RunConfig, api_key: str | None) -> None:
     """That the configured servers answer, or this machine has what the backend needs: what can be told in
-    seconds, before anything is prepared for it. Raises ConfigError, BackendError."""
+    seconds, before anything is prepared for it. api_key: else the environment variable that the configuration
+    names. Raises ConfigError, BackendError."""
     with _media_url(config) as (_, media_url):
-        backend = _backend(config, BackendContext(media_url, api_key))
+        backend = _backend(config, BackendContext(media_url, api_key or os.environ.get(config.api_key_env)))
         try:
             if isinstance(backend, TellsNeeds):
                 await _require_needs(backend, lambda _: None)

@@ -192,6 +192,35 @@ def test_a_refusal_of_more_pictures_is_told_with_the_servers_words(cache_dir: Pa
     assert broken["breaks"][0]["kind"] == "failures"
     assert "At most 1 image" in broken["breaks"][0]["found"]
     assert "--limit-mm-per-prompt" in broken["breaks"][0]["fix"]
+    assert "a setting of the server" in broken["breaks"][0]["cause"]
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "cause", "fix"),
+    [
+        (500, "Cannot load local files without --allowed-local-media-path.", "a setting of the server",
+         "--transport inline"),
+        (400, "Invalid or corrupted audio data", "of these samples", "look at the files"),
+        (500, "unsupported operand", "the sound encoder", "audio libraries"),
+    ],
+)  # fmt: skip
+def test_a_refusal_is_explained_by_the_server_before_the_rung(
+    status: int, message: str, cause: str, fix: str, cache_dir: Path, place: Path
+) -> None:
+    async def refuses(exchange: Exchange) -> None:
+        if sound(exchange.body):
+            await exchange.json(status, {"error": {"message": message, "code": status}})
+        else:
+            await answer_in_any_order(exchange)
+
+    with FaultServer(refuses) as server:
+        found = diagnose(server, cache_dir, place, limit=1, max_frames=1, **{"retry.attempts": 1})
+    assert found.first_break == "sound"
+    (one,) = row(found, "sound").breaks
+    assert one.kind == "failures"
+    assert message in one.found
+    assert cause in one.cause
+    assert fix in one.fix
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from omnieval.backends.realtime.pace import Pacer
 from omnieval.errors import ConfigError
 from omnieval.media.wav import parse_wav
 from omnieval.samples import sample_dir
-from omnieval.types import Generation, MediaPart, Request, Response, SpeechTask
+from omnieval.types import Generation, MediaPart, Message, Request, Response, SpeechTask, TextPart
 from tests.command import lines, omnieval, start
 from tests.faults.duplex_server import DuplexServer, Turn
 from tests.faults.speech_server import tone
@@ -197,6 +197,25 @@ def test_what_no_session_has_a_field_for_is_refused() -> None:
         answer = ask(server, voice="Anna")[0]
     assert answer.error is not None
     assert (answer.error.kind, server.got) == ("configuration", [])
+
+
+def test_a_question_with_media_is_refused_instead_of_being_asked_without_them() -> None:
+    parts = (MediaPart("audio", REFERENCE, "audio/wav"), TextPart("Who speaks?"))
+    request = Request("q", (Message("user", parts),), Generation())
+
+    async def asked(url: str) -> Response:
+        backend = create(api.configure("seed-tts-duplex", overrides=[("base_url", url)]), CONTEXT)
+        try:
+            return await backend.generate(request)
+        finally:
+            await backend.close()
+
+    server = DuplexServer(lambda _, n: Turn(), lambda _: SOUND)
+    with server.running():
+        answer = asyncio.run(asked(server.base_url))
+    assert answer.error is not None
+    assert (answer.error.kind, server.got) == ("configuration", [])
+    assert "media=none" in (answer.error.hint or "")
 
 
 def test_pieces_are_sent_on_time_and_lateness_does_not_add_up() -> None:

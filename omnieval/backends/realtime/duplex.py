@@ -19,7 +19,7 @@ from omnieval.backends.realtime.pace import DuplexInput
 from omnieval.backends.realtime.session import DuplexSession, Told
 from omnieval.config import RunConfig
 from omnieval.errors import ConfigError
-from omnieval.types import Capabilities, Failure, JsonDict, Request, Response, ServerFacts
+from omnieval.types import Capabilities, Failure, JsonDict, MediaPart, Request, Response, ServerFacts
 
 
 def create(config: RunConfig, context: BackendContext) -> RealtimeDuplex:
@@ -64,6 +64,10 @@ class RealtimeDuplex:
         if speech is not None and (speech.voice or speech.instructions):
             message = "a full-duplex session has no field for a named or a described voice"
             hint = "set variant=clone, or take another backend"
+            return answer.response(Failure("configuration", message, hint=hint))
+        if any(isinstance(part, MediaPart) for message in request.messages for part in message.parts):
+            message = "a full-duplex session has no field for the pictures and sounds of a question"
+            hint = "set media=none, or take another backend, such as openai-chat"
             return answer.response(Failure("configuration", message, hint=hint))
         try:
             fields = await asyncio.to_thread(session_of, request, self._server.model or "")
