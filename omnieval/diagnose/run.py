@@ -20,6 +20,8 @@ from omnieval.runlog.store import exists, new_directory
 from omnieval.scored import execute_and_score
 
 DIAGNOSIS = "diagnose.json"
+# Lines of a run that are said once of all rungs.
+_OF_ONE_RUN = ("run directory", "media go as file://")
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def run_ladder(
     end it; what was written stays. Raises ConfigError where `out` holds anything else, BackendError where no
     rung could be begun, which leaves nothing behind, StorageError.
     """
-    run_to_end(lambda: require_ready(ladder.recipe, api_key))
+    run_to_end(lambda: require_ready(ladder.recipe, api_key, ladder.folders, notify))
     directory = _begin(ladder, out)
     notify(f"directory: {directory}")
     try:
@@ -70,7 +72,7 @@ def _climb(
         try:
             execution = execute_and_score(
                 rung.config, out=directory / rung.name, api_key=api_key, listener=listener,
-                notify=lambda line: None if line.startswith("run directory") else notify(line),
+                notify=lambda line: None if line.startswith(_OF_ONE_RUN) else notify(line),
             )  # fmt: skip
         except BackendError as error:
             if not begun:

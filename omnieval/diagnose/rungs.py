@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from omnieval.benchmarks.base import Benchmark, Dataset
 from omnieval.benchmarks.choice_request import PROCESSOR_KWARGS
 from omnieval.benchmarks.registry import BENCHMARKS
 from omnieval.config import RunConfig
 from omnieval.diagnose.abilities import unable
 from omnieval.engine.execute import Notify, load_askable
 from omnieval.errors import ConfigError
+from omnieval.media.cache import default_cache_dir
 from omnieval.settings import restored
 
 DEFAULT_LIMIT = 8
@@ -50,11 +53,13 @@ class Rung:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """recipe: the configuration that is looked into. base: name of the rung that is the recipe unchanged."""
+    """recipe: the configuration that is looked into. base: name of the rung that is the recipe unchanged.
+    folders: where the media of all rungs lie."""
 
     recipe: RunConfig
     base: str
     rungs: tuple[Rung, ...]
+    folders: tuple[Path, ...]
 
 
 def plan_ladder(config: RunConfig, notify: Notify = lambda _: None) -> Ladder:
@@ -73,11 +78,21 @@ def plan_ladder(config: RunConfig, notify: Notify = lambda _: None) -> Ladder:
     if config.select.limit is None and not config.select.sample_id:
         changes.append(("select.limit", DEFAULT_LIMIT))
     recipe = restored(config.flat(), changes)
-    _, _, chosen = load_askable(recipe, notify)
+    _, dataset, chosen = load_askable(recipe, notify)
     shown = {role for sample in chosen for role in sample.media}
     rungs = _told_apart([*_media_rungs(recipe, shown), *_setting_rungs(recipe, shown)], recipe)
     base = next(rung.name for rung in rungs if _same(rung.config, recipe))
-    return Ladder(recipe, base, tuple(_against_base(rung, base) for rung in rungs))
+    folders = _media_folders([rung.config for rung in rungs if rung.config is not None], dataset)
+    return Ladder(recipe, base, tuple(_against_base(rung, base) for rung in rungs), folders)
+
+
+def _media_folders(configs: Sequence[RunConfig], dataset: Dataset) -> tuple[Path, ...]:
+    found: dict[Path, None] = {}
+    for config in configs:
+        if config.media == "full":
+            benchmark: Benchmark = BENCHMARKS.load(config.benchmark)(config)
+            found |= dict.fromkeys(benchmark.media_folders(dataset, config.cache_dir or default_cache_dir()))
+    return tuple(found)
 
 
 def _media_rungs(recipe: RunConfig, shown: Collection[str]) -> list[Rung]:

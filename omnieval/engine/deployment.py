@@ -40,8 +40,7 @@ async def deployment(
     """
     with _media_url(config) as (kind, media_url):
         backend = _backend(config, BackendContext(media_url, api_key, reads_media=kind == "inline"))
-        if kind == "file" and backend.capabilities.needs_transport:
-            notify(media_advice(folders))
+        _advise(kind, backend, folders, notify)
         try:
             await _require_needs(backend, needed)
             yield backend, await backend.check()
@@ -49,12 +48,18 @@ async def deployment(
             await backend.close()
 
 
-async def require_ready(config: RunConfig, api_key: str | None) -> None:
+async def require_ready(
+    config: RunConfig,
+    api_key: str | None,
+    folders: Sequence[Path] = (),
+    notify: Callable[[str], None] = lambda _: None,
+) -> None:
     """That the configured servers answer, or this machine has what the backend needs: what can be told in
     seconds, before anything is prepared for it. api_key: else the environment variable that the configuration
-    names. Raises ConfigError, BackendError."""
-    with _media_url(config) as (_, media_url):
+    names. folders, notify: see `deployment`. Raises ConfigError, BackendError."""
+    with _media_url(config) as (kind, media_url):
         backend = _backend(config, BackendContext(media_url, api_key or os.environ.get(config.api_key_env)))
+        _advise(kind, backend, folders, notify)
         try:
             if isinstance(backend, TellsNeeds):
                 await _require_needs(backend, lambda _: None)
@@ -62,6 +67,11 @@ async def require_ready(config: RunConfig, api_key: str | None) -> None:
                 await backend.check()
         finally:
             await backend.close()
+
+
+def _advise(kind: str, backend: Backend, folders: Sequence[Path], notify: Callable[[str], None]) -> None:
+    if kind == "file" and folders and backend.capabilities.needs_transport:
+        notify(media_advice(folders))
 
 
 async def _require_needs(backend: Backend, needed: Callable[[Need], None]) -> None:

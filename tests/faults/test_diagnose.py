@@ -13,6 +13,7 @@ import pytest
 from omnieval import api
 from omnieval.diagnose import Diagnosis, RungRow, plan_ladder
 from omnieval.errors import ConfigError
+from omnieval.samples import sample_dir
 from tests.command import lines, omnieval
 from tests.conftest import answer_by_prompt
 from tests.faults.server import DONE, Exchange, FaultServer, chunk
@@ -73,8 +74,6 @@ def place(tmp_path: Path) -> Iterator[Path]:
 
 
 def diagnose(server: FaultServer, cache: Path, out: Path, **settings: Any) -> Diagnosis:
-    from omnieval.samples import sample_dir
-
     return api.diagnose(
         "daily-omni",
         out=out,
@@ -138,9 +137,11 @@ def test_all_holds_with_a_steady_model_and_a_second_call_asks_nothing(cache_dir:
 
 
 def test_requests_of_a_rung_carry_what_it_names(cache_dir: Path, place: Path) -> None:
+    told: list[str] = []
     with FaultServer(garbage_when(lambda _: False)) as server:
-        diagnose(server, cache_dir, place, limit=1)
+        diagnose(server, cache_dir, place, limit=1, notify=told.append)
         bodies = server.requests
+    assert sum(line.startswith("media go as file://") for line in told) == 1, "once for all rungs"
     assert len(bodies) == 11
     text, one, frames, heard, both, more, joined, longer, numbers, thought, order = bodies
     assert (count(text, "image_url"), sound(text)) == (0, False)
@@ -246,6 +247,13 @@ def test_a_server_that_dies_of_a_rung_stops_the_ladder_there(cache_dir: Path, pl
         gone = False
         server.script = answer_in_any_order
         assert diagnose(server, cache_dir, place).first_break is None
+
+
+def test_a_server_is_to_read_what_any_rung_sends(tmp_path: Path) -> None:
+    data = sample_dir("daily-omni")
+    given = {"cache_dir": tmp_path, "data": data}
+    ladder = plan_ladder(api.configure("daily-omni", [(key, str(value)) for key, value in given.items()]))
+    assert set(ladder.folders) == {tmp_path, data}, "frames lie in the cache, whole sounds with the data"
 
 
 def test_other_uses_are_refused_with_the_next_step(tmp_path: Path, cache_dir: Path) -> None:

@@ -209,6 +209,32 @@ def test_too_many_parts_and_too_long_prompts_name_the_flag(real_server: RealServ
     assert "did you mean 'tiny-omni'" in wrong.stderr
 
 
+def test_a_diagnosis_climbs_every_rung_and_counts_what_it_adds(
+    real_server: RealServer, tmp_path: Path
+) -> None:
+    data = real_server.media / "data"
+    shutil.copytree(sample_dir("daily-omni"), data, dirs_exist_ok=True)
+    done = omnieval(
+        "diagnose", "daily-omni", "--data", data, "--base-url", real_server.base_url, "--model", "tiny-omni",
+        *SHORT, "--cache-dir", real_server.media / "cache", "--limit", "2", "--out", tmp_path / "d", "--json",
+    )  # fmt: skip
+    assert done.returncode in (0, 1), done.stderr
+    found = json.loads(done.stdout)
+    assert found["complete"] is True
+    assert f"the server needs --allowed-local-media-path {real_server.media}\n" in done.stderr
+    rungs = {rung["name"]: rung for rung in found["rungs"]}
+    assert [name for name, rung in rungs.items() if rung["state"] != "done" or rung["failed"]] == []
+    tokens = {name: rung["prompt_tokens"] for name, rung in rungs.items()}
+    climbing = ["text", "one-frame", "frames", "frames-and-sound", "stacked"]
+    assert [tokens[name] for name in climbing] == sorted({tokens[name] for name in climbing})
+    assert tokens["text"] < tokens["sound"] < tokens["frames-and-sound"]
+    assert not any(one["kind"] == "ignored" for rung in rungs.values() for one in rung["breaks"])
+    unheeded = [
+        name for name in ("image-id", "thinking") if f"{name}: its prompts" in " ".join(found["notes"])
+    ]
+    assert unheeded == ["image-id", "thinking"], "this model knows neither"
+
+
 def test_a_check_passes_where_the_server_is_right_and_names_what_it_lacks(real_server: RealServer) -> None:
     common = ("--sample", "--base-url", real_server.base_url, "--model", "tiny-omni", "--json")
     cache = ("--cache-dir", real_server.media / "cache")
