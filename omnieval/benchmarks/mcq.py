@@ -25,8 +25,7 @@ from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, DataError, MediaError
 from omnieval.media.cache import default_cache_dir
 from omnieval.media.carried import CarriedFiles
-from omnieval.media.prepare import video_mime
-from omnieval.media.probe import probe
+from omnieval.media.probe import probe, video_mime
 from omnieval.media.source import archived, is_there
 from omnieval.types import (
     MediaPart,

@@ -22,7 +22,7 @@ from omnieval.benchmarks.subtitles import subtitle_notes, subtitle_text
 from omnieval.benchmarks.video_mme_data import VideoMMEFiles, data_notes, locate, sample_of
 from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, MediaError
-from omnieval.media.prepare import video_mime
+from omnieval.media.probe import video_mime
 from omnieval.media.source import is_archive
 from omnieval.types import (
     MediaPart,

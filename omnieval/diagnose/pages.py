@@ -15,7 +15,7 @@ from omnieval.report.page import Page, Table
 _RUNGS = ("rung", "accuracy", "unhealthy", "failed", "E2EL (s)", "verdict")
 _CHANGES = ("rung", "against", "change", "p")
 _OF_TIMES = (
-    "The TTFT of one rung does not compare with another's behind a cache of prefixes or media: the server "
+    "the TTFT of one rung does not compare with another's behind a cache of prefixes or media: the server "
     "may know from the rung before what the next one repeats."
 )
 _FURTHER = ("rung", "asked", "95 % interval", "tokens", "TTFT (s)")
@@ -46,7 +46,7 @@ def diagnosis_page(diagnosis: Diagnosis) -> Page:
         directory=diagnosis.directory,
         warnings=tuple(_warnings(diagnosis)),
         tables=tuple(tables),
-        notes=(*further, *diagnosis.notes, _OF_TIMES),
+        notes=(*further, *diagnosis.notes, *([_OF_TIMES] if any(row.ttft_s for row in rows) else [])),
         footer="All rungs ask the same samples. A rung breaks where, against the rung named, failures or "
         f"unhealthy replies grow by {100 * WORSE:.0f} % of the samples, or accuracy falls with a p-value of "
         f"{SIGNIFICANT} or less (exact, paired by sample), for which at least six samples must fall.",

@@ -17,6 +17,7 @@ from omnieval.engine.execute import Notify, load_askable
 from omnieval.errors import ConfigError
 from omnieval.media.cache import default_cache_dir
 from omnieval.settings import restored
+from omnieval.wording import counted
 
 DEFAULT_LIMIT = 8
 RECIPE = "recipe"
@@ -101,7 +102,7 @@ def _media_rungs(recipe: RunConfig, shown: Collection[str]) -> list[Rung]:
     modes = _MODES.get(recipe.benchmark, {})
     reason = _no_frames(recipe, shown)
     alone = reason or (None if "sound" in modes else f"{recipe.benchmark} sends no sound without frames")
-    counted = reason or _not_counted(recipe, modes.get("frames"))
+    by_frame = reason or _not_counted(recipe, modes.get("frames"))
     text: Changes = [("media", "none")]
     single: Changes = [("stack_frames", 1)] if modes else []
     frames: Changes = [modes["frames"], *single] if "frames" in modes else []
@@ -110,7 +111,7 @@ def _media_rungs(recipe: RunConfig, shown: Collection[str]) -> list[Rung]:
     most = flat.get("max_frames")
     return [
         _rung(recipe, "text", "text only", (), text),
-        _rung(recipe, "one-frame", "one frame", ("text",), [*frames, ("max_frames", 1)], counted),
+        _rung(recipe, "one-frame", "one frame", ("text",), [*frames, ("max_frames", 1)], by_frame),
         _rung(
             recipe, "frames", f"at most {most} frames, no sound", ("one-frame", "text"), frames, reason
         ),
@@ -149,7 +150,8 @@ def _setting_rungs(recipe: RunConfig, shown: Collection[str]) -> list[Rung]:
             reason or _not_counted(recipe, None),
         ),
         _rung(
-            recipe, "longer-sound", f"the sound in {pieces} long pieces, one frame each",
+            recipe, "longer-sound",
+            f"the sound in {counted(pieces, 'long piece', 'long pieces')}, one frame each",
             ("frames-and-sound",), [*both, ("max_frames", pieces)],
             reason or _not_counted(recipe, modes.get("both")),
         ),
@@ -222,8 +224,8 @@ def _denser(plan: str) -> str:
 def _picture_numbers(recipe: RunConfig) -> tuple[dict[str, Any], str | None]:
     """The processor's arguments with `use_image_id` turned over, or why there are none to turn."""
     packing = str(recipe.flat().get("packing"))
-    if packing in _WHOLE_VIDEO:
-        return {}, f"the packing {packing} sends no pictures to number"
+    if packing in _WHOLE_VIDEO or recipe.flat().get("input_mode") == "audio":
+        return {}, "the recipe sends no pictures to number"
     key = "interleave" if packing == "minicpm-interleave" else packing
     given = recipe.extra_body.get("mm_processor_kwargs", PROCESSOR_KWARGS.get(key, {}))
     if given is None:

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from av.container import InputContainer
     from av.video.stream import VideoStream
 
+_VIDEO_MIMES = {
+    ".mp4": "video/mp4",
+    ".mkv": "video/x-matroska",
+    ".webm": "video/webm",
+    ".mov": "video/quicktime",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class VideoFacts:
@@ -125,3 +132,8 @@ def _tagged_end_s(stream: VideoStream | AudioStream) -> float | None:
         return None
     hours, minutes, seconds = map(float, match.groups())
     return hours * 3600 + minutes * 60 + seconds
+
+
+def video_mime(path: Path) -> str:
+    """The MIME type of a video by its suffix; mp4 for any other."""
+    return _VIDEO_MIMES.get(path.suffix.lower(), "video/mp4")

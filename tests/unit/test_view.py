@@ -13,6 +13,7 @@ import time
 import zipfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -445,6 +446,19 @@ def test_media_that_the_cache_lost_are_prepared_at_a_press(
     assert segment is not None
     assert client.get(frame[1]).content[:2] == b"\xff\xd8"
     assert client.get(segment[1]).content[:4] == b"RIFF"
+
+
+def test_joined_frames_stand_beside_the_one_that_they_follow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMNIEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    settings: dict[str, Any] = {"stack_frames": 3, "max_frames": 2}
+    api.run("daily-omni", sample=True, backend="chance", limit=1, out=tmp_path / "runs" / "a", **settings)
+    client = opened(tmp_path / "runs", tmp_path / "index")
+    (name,) = find_runs(tmp_path / "runs")
+    page = client.get(f"/run/{name}/sample/0").text
+    shown = re.findall(r'<img src="[^"]+" alt="([^"]+) 0\.00 s"', page)
+    assert shown == ["frame at", "frames joined, after"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are UTF-8 there")
