@@ -371,13 +371,17 @@ def test_subtitles_in_an_unknown_encoding_are_an_error(content: bytes, clip: byt
 
 
 def test_an_archive_that_is_replaced_during_a_run_fails_its_samples(clip: bytes, tmp_path: Path) -> None:
-    data = write_table(tmp_path / "data", [row("v"), row("w")])
+    names = [f"v{number}" for number in range(8)]  # more than are prepared ahead
+    data = write_table(tmp_path / "data", [row(name) for name in names])
     archive = data / "a.zip"
-    zipped(archive, {"v.mp4": clip, "w.mp4": clip})
+    zipped(archive, {f"{name}.mp4": clip for name in names})
+    replaced = False
 
     def replace_after_the_first(progress: Progress) -> None:
-        if progress.done == 1 and archive.stat().st_size > 1000:
-            zipped(data / "other", {"v.mp4": clip, "w.mp4": b"x"})
+        nonlocal replaced
+        if progress.done and not replaced:
+            replaced = True
+            zipped(data / "other", {f"{name}.mp4": b"x" for name in names})
             (data / "other").rename(archive)
 
     run = api.run(
@@ -385,7 +389,7 @@ def test_an_archive_that_is_replaced_during_a_run_fails_its_samples(clip: bytes,
         concurrency=1, prepare={"workers": 1}, listener=replace_after_the_first,
     )  # fmt: skip
     (failure,) = api.load_report(run).failures
-    assert failure.count == 1
+    assert 1 <= failure.count < 8
     assert "a.zip: the archive changed since the run began" in failure.message
 
 
