@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +25,9 @@ Strict = Annotated[bool, typer.Option("--strict", help="Exit code 3 when anythin
 def pull(
     name: Annotated[str, typer.Argument(help="daily-omni, video-mme or seed-tts.")],
     dst: Annotated[Path, typer.Option(help="Where the files go.")],
-    hub: Annotated[str, typer.Option(help="modelscope or huggingface.")] = "modelscope",
+    hub: Annotated[
+        str | None, typer.Option(help="modelscope or huggingface; by default the first that has it.")
+    ] = None,
     repo: Annotated[
         str | None, typer.Option(metavar="ORG/NAME", help="Another repository than the known one.")
     ] = None,
@@ -99,7 +102,8 @@ def convert(
         raise ConfigError(
             f"no conversion for {name!r}{suggest(name, ['daily-omni', 'video-mme', 'seed-tts'])}"
         )
-    _conclude(done, strict=strict, as_json=as_json)
+    then = f"omnieval data check {name} {shlex.quote(str(dst))}" if to == "layout" else None
+    _conclude(done, strict=strict, as_json=as_json, then=then)
 
 
 @data_app.command()
@@ -122,28 +126,42 @@ def check(
     from omnieval.config import parse_assignment
     from omnieval.console import counting
     from omnieval.data_display import show_checked
+    from omnieval.errors import DataError
 
     overrides = [parse_assignment(text) for text in set_ or []]
     told = counting("files read:", _say)
-    done = [
-        datasets.check_data(name, data, part=part, workers=workers, told=told, overrides=overrides)
-        for name in (_SEED_TTS if recipe == "seed-tts" else (recipe,))
-    ]
+    done = []
+    unread: dict[str, DataError] = {}
+    for name in _SEED_TTS if recipe == "seed-tts" else (recipe,):
+        try:
+            done.append(
+                datasets.check_data(name, data, part=part, workers=workers, told=told, overrides=overrides)
+            )
+        except DataError as error:
+            unread[name] = error
+    if not done:
+        raise next(iter(unread.values()))
     if as_json:
         results = [_jsonable(one, problems=one.problems(), remarks=one.remarks()) for one in done]
+        results += [{"recipe": name, "problems": [str(why)]} for name, why in unread.items()]
         _print_json(results if len(results) > 1 else results[0])
     else:
         for one in done:
             show_checked(one)
-    sys.exit(3 if any(one.problems() for one in done) else 0)
+        for name, why in unread.items():
+            typer.echo(_visible(f"problem: {name}: {why}"))
+    sys.exit(3 if unread or any(one.problems() for one in done) else 0)
 
 
-def _conclude(done: Converted | Pulled | Unpacked, *, strict: bool, as_json: bool) -> None:
+def _conclude(
+    done: Converted | Pulled | Unpacked, *, strict: bool, as_json: bool, then: str | None = None
+) -> None:
     problems = done.problems()
     if as_json:
         _print_json(_jsonable(done, problems=problems))
     else:
-        typer.echo("\n".join(_visible(line) for line in (done.summary(), *problems)))
+        hint = [f"next: {then}"] if then else []
+        typer.echo("\n".join(_visible(line) for line in (done.summary(), *problems, *hint)))
     sys.exit(3 if strict and problems else 0)
 
 

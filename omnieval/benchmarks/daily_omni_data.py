@@ -45,7 +45,7 @@ def locate(data: Path) -> tuple[Path, Path]:
 
 def _hint(root: Path) -> str:
     if not any(any(place.glob("*.parquet")) for place in (root, root / "data")):
-        return ""
+        return "; get them with omnieval data pull daily-omni, then omnieval data convert daily-omni"
     source = shlex.quote(str(root))
     return f"; make them of these parquet files: omnieval data convert daily-omni --src {source} --dst DIR"
 

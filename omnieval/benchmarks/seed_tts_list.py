@@ -20,6 +20,7 @@ _SEPARATOR = "|"
 _MOST_FIELDS = 5
 _SHOWN = 5
 _LANGUAGES = ("en", "zh")
+_ARCHIVES = tuple(f"seedtts_testset{suffix}" for suffix in (".tar", ".tar.gz", ".tgz", ".zip"))
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
@@ -47,7 +48,8 @@ class UtteranceList:
 
 
 def locate(data: Path, language: str, name: str) -> Path:
-    """The list in a data set's folder: the folder of all languages, that of one, or the list itself.
+    """The list of a data set: in the folder of all languages, in that of one, the list itself, or in the
+    release's archive, which may be given by its folder.
 
     Raises DataError with what was found instead.
     """
@@ -64,6 +66,9 @@ def locate(data: Path, language: str, name: str) -> Path:
         for candidate in (root / language / name, root / name):
             if candidate.is_file():
                 return candidate
+    archive = rows.first_file(root / archive for root in roots for archive in _ARCHIVES)
+    if archive is not None:
+        return _in_archive(archive, language, name)
     raise no_list(data, f"{language}/{name}")
 
 

@@ -17,9 +17,8 @@ from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.choice_request import choice_request, frames_and_sounds
 from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, StackFrames, plan_headline
 from omnieval.benchmarks.hub import blobs_of, local_folder
-from omnieval.benchmarks.row_files import read_all
 from omnieval.benchmarks.subtitles import subtitle_notes, subtitle_text
-from omnieval.benchmarks.video_mme_data import VideoMMEFiles, data_notes, locate, sample_of
+from omnieval.benchmarks.video_mme_data import VideoMMEFiles, data_notes, locate, read_table, sample_of
 from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, MediaError
 from omnieval.media.probe import video_mime
@@ -43,10 +42,6 @@ _HUB_FILES = (
     "video/*",
     "videos/*",
 )
-_COLUMNS = (
-    "video_id", "duration", "domain", "sub_category", "videoID", "video_ID", "video_name", "question_id",
-    "task_type", "question", "options", "candidates", "answer",
-)  # fmt: skip
 
 
 class Settings(Strict):
@@ -101,8 +96,7 @@ class VideoMME:
         folder = local_folder(self._config.data, patterns=_HUB_FILES)
         root, tables = locate(folder)
         files = VideoMMEFiles(root, with_subtitles=self._task.subtitles)
-        table = read_all(tables, columns=_COLUMNS)
-        rows.require(table, tables[0], ("question", "options", "answer"))
+        table = read_table(tables)
         taken: set[str] = set()
         samples = tuple(sample_of(row, number, files, taken) for number, row in enumerate(table))
         ids = [rows.text(row, "question_id") for row in table if isinstance(row, Mapping)]

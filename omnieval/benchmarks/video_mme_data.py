@@ -10,11 +10,16 @@ from typing import Any
 from omnieval.benchmarks import rows
 from omnieval.benchmarks.hub import snapshot_of
 from omnieval.benchmarks.media_index import VIDEO_SUFFIXES, MediaIndex
+from omnieval.benchmarks.row_files import read_all
 from omnieval.errors import DataError
 from omnieval.parsing import gold_letter
 from omnieval.types import Failure, Sample
 from omnieval.wording import counted
 
+_COLUMNS = (
+    "video_id", "duration", "domain", "sub_category", "videoID", "video_ID", "video_name", "question_id",
+    "task_type", "question", "options", "candidates", "answer",
+)  # fmt: skip
 _GROUPS = {
     "duration": "duration",
     "domain": "domain",
@@ -39,9 +44,16 @@ def locate(data: Path) -> tuple[Path, list[Path]]:
             return root, files
     found = ", ".join(sorted(path.name for path in root.iterdir())[:8]) or "nothing"
     raise DataError(
-        f"{root}: expected videomme/test-00000-of-00001.parquet, found {found}; fetch it, or name "
-        "it with --data"
+        f"{root}: expected videomme/test-00000-of-00001.parquet, found {found}; name the folder that holds "
+        "it, or fetch it: omnieval data pull video-mme --dst DIR"
     )
+
+
+def read_table(tables: Sequence[Path]) -> list[Any]:
+    """The rows of all question files. Raises DataError where they are no tables of such questions."""
+    table = read_all(tables, columns=_COLUMNS)
+    rows.require(table, tables[0], ("question", "options", "answer"))
+    return table
 
 
 class VideoMMEFiles:

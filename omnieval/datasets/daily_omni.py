@@ -69,7 +69,8 @@ class Converted:
         return (
             f"{self.folder}: {counted(self.rows, 'row', 'rows')}, {counted(self.videos, 'video', 'videos')}; "
             f"{self.files_written} media files written ({self.bytes_written / 1e6:.1f} MB), "
-            f"{self.files_kept} there before"
+            f"{self.files_kept} there before; {len(self.without_letter)} without a letter, "
+            f"{len(self.without_match)} without a match, {len(self.repeated)} repeated"
             + (f"; from the official file alone: {rows.few(self.restored)}" if self.restored else "")
         )
 

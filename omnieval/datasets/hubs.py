@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,6 +90,8 @@ class ModelScope:
             from modelscope_hub.api import HubApi
         except ImportError:
             raise ConfigError("fetching from modelscope needs: pip install 'omnieval[modelscope]'") from None
+        if "MODELSCOPE_LOG_LEVEL" not in os.environ:
+            logging.getLogger("modelscope_hub").setLevel(logging.WARNING)
         self._errors: Any = errors
         self._api: Any = HubApi()
 
@@ -107,6 +112,9 @@ class ModelScope:
             return "it is gated: ask for access on the hub, then set MODELSCOPE_API_TOKEN"
         if isinstance(error, self._errors.NotExistError):
             return "it is not found, or private: check the name and revision, or set MODELSCOPE_API_TOKEN"
+        if isinstance(error, self._errors.NetworkError):
+            told = re.findall(r"\[Errno -?\d+\] [\w ]+", str(error))
+            return f"no connection: {told[-1] if told else first_line(error)}"
         return first_line(error)
 
 

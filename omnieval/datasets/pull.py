@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import re
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from omnieval.benchmarks import rows
 from omnieval.datasets.hubs import HUBS, HubClient, Listing
-from omnieval.errors import ConfigError, DataError
+from omnieval.datasets.target import storage_errors
+from omnieval.errors import ConfigError, DataError, StorageError
 from omnieval.media.archives import bad_name
-from omnieval.wording import suggest
+from omnieval.sizes import size_text
+from omnieval.wording import counted, suggest
 
 _REPO = re.compile(r"[\w.-]+/[\w.-]+")
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +40,7 @@ SOURCES: Mapping[tuple[str, str], Source] = {
     ("video-mme", "huggingface"): Source(
         "lmms-lab/Video-MME", ("videomme/*.parquet", "videos_chunked_*.zip", "subtitle.zip"), "check"
     ),
-    ("seed-tts", "modelscope"): Source("CowboyZ/seed-tts-eval", ("seedtts_testset.tar",), "convert"),
+    ("seed-tts", "modelscope"): Source("CowboyZ/seed-tts-eval", ("seedtts_testset.tar",), "check"),
     ("seed-tts", "huggingface"): Source("zhaochenyang20/seed-tts-eval", ("en/*", "zh/*"), "check"),
 }
 
@@ -55,8 +61,9 @@ class Pulled:
 
     def summary(self) -> str:
         """Counts, in a sentence."""
+        files = counted(self.files, "file", "files")
         return (
-            f"{self.folder}: {self.files} files of {self.repo} ({self.hub}, {self.revision}), "
+            f"{self.folder}: {files} of {self.repo} ({self.hub}, {self.revision}), "
             f"{self.bytes / 1e6:.1f} MB, {self.fetched} fetched now; next: {self.next}"
         )
 
@@ -69,7 +76,7 @@ def pull_data(
     name: str,
     dst: Path,
     *,
-    hub: str = "modelscope",
+    hub: str | None = None,
     repo: str | None = None,
     revision: str | None = None,
     patterns: Sequence[str] = (),
@@ -77,10 +84,12 @@ def pull_data(
 ) -> Pulled:
     """Fetch a data set into a folder; a second call fetches only what is missing.
 
-    name: daily-omni, video-mme or seed-tts. repo, revision, patterns: others than the known ones. Raises
-    ConfigError for an unknown data set or hub and without the hub's library, DataError (offline, gated, not
-    found, not whole) that says what to fetch by hand and where to put it.
+    name: daily-omni, video-mme or seed-tts. hub: modelscope or huggingface; None for the first that has it.
+    repo, revision, patterns: others than the known ones. Raises ConfigError for an unknown data set or hub
+    and without the hub's library, StorageError where the folder cannot be written or has too little room,
+    DataError (offline, gated, not found, not whole) that says what to fetch by hand and where to put it.
     """
+    hub = hub or next((known for known in HUBS if (name, known) in SOURCES), next(iter(HUBS)))
     source = _source(name, hub, repo, patterns)
     client = HUBS[hub]()
     try:
@@ -90,10 +99,15 @@ def pull_data(
         size = sum(wanted[path] or 0 for path in missing)
         notify(f"{source.repo} ({hub}): {len(missing)} of {len(wanted)} files to fetch, {size / 1e6:.1f} MB")
         if missing:
+            _require_room(dst, size)
             client.fetch(source.repo, listing, source.patterns, dst)
-    except (DataError, ConfigError):
+    except (DataError, ConfigError, StorageError):
         raise
     except Exception as error:
+        for cause in _causes(error):
+            if isinstance(cause, OSError) and cause.errno in _DISK_ERRORS:
+                with storage_errors(dst):
+                    raise cause from None
         raise _not_fetched(source, client, dst, error) from error
     short = _missing(dst, wanted)
     if short:
@@ -158,6 +172,26 @@ def _missing(folder: Path, wanted: Mapping[str, int | None]) -> list[str]:
         for path, size in wanted.items()
         if not (folder / path).is_file() or (size is not None and (folder / path).stat().st_size != size)
     ]
+
+
+def _require_room(folder: Path, size: int) -> None:
+    """Raises StorageError where the folder cannot be written, or the disk has no room for what is to come."""
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            disk = shutil.disk_usage(folder)
+        begun = sum(path.stat().st_size for path in folder.rglob("*.incomplete"))
+    if disk.total and disk.free < size - begun:
+        raise StorageError(
+            f"{folder}: {size_text(size - begun)} are to be fetched, and {size_text(disk.free)} are free; "
+            "free some space, or name another folder with --dst"
+        )
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _not_fetched(source: Source, client: HubClient, dst: Path, error: Exception) -> DataError:

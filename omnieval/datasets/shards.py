@@ -44,10 +44,10 @@ def complete_shards(data: Path, split: str = "test") -> list[Path]:
     )
     if found is None:
         holds = rows.few(path.name for path in root.iterdir()) or "nothing"
-        hint = ""
+        hint = "fetch them: omnieval data pull daily-omni --dst DIR"
         if (root / "qa.json").is_file():
-            hint = "; it is converted already: give it to a run with --data"
-        raise DataError(f"{root}: expected data/test-00000-of-00010.parquet and so on, found {holds}{hint}")
+            hint = "it is converted already: give it to a run with --data"
+        raise DataError(f"{root}: expected data/test-00000-of-00010.parquet and so on, found {holds}; {hint}")
     named = [_PART.fullmatch(path.name) for path in found]
     if not all(named):
         return found

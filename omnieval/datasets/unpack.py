@@ -15,9 +15,8 @@ from pathlib import Path, PurePosixPath
 from omnieval.benchmarks import rows
 from omnieval.benchmarks.daily_omni_data import archive_in, table_of
 from omnieval.benchmarks.hub import snapshot_of
-from omnieval.benchmarks.row_files import read_all
-from omnieval.benchmarks.seed_tts_list import no_list
-from omnieval.benchmarks.video_mme_data import VideoMMEFiles, locate, sample_of
+from omnieval.benchmarks.seed_tts_list import no_list, read_list
+from omnieval.benchmarks.video_mme_data import VideoMMEFiles, locate, read_table, sample_of
 from omnieval.datasets.merge import name_of
 from omnieval.datasets.target import Target
 from omnieval.errors import DataError, MediaError
@@ -81,7 +80,7 @@ def convert_video_mme(src: Path, dst: Path, *, notify: Notify = lambda _: None) 
     root, tables = locate(src)
     files = VideoMMEFiles(root, with_subtitles=True)
     taken: set[str] = set()
-    samples = [sample_of(row, number, files, taken) for number, row in enumerate(read_all(tables))]
+    samples = [sample_of(row, number, files, taken) for number, row in enumerate(read_table(tables))]
     good = [sample for sample in samples if sample.problem is None]
     videos = {sample.cluster: sample for sample in good}
     has_subtitles = any("subtitles" in sample.media for sample in good)
@@ -158,7 +157,16 @@ def convert_seed_tts(src: Path, dst: Path, *, notify: Notify = lambda _: None) -
             work.take(path, name)
             if number % 1000 == 0:
                 notify(f"{number}/{len(found)} files")
-    return work.result(rows=sum(name.endswith(".lst") for name in found))
+    lines, notes = 0, []
+    for name in (name for name in found if name.endswith(".lst")):
+        try:
+            utterances = read_list(dst / name)
+        except DataError as error:
+            notes.append(str(error))
+            continue
+        lines += len(utterances.lines)
+        notes += [f"{name}: {note}" for note in utterances.notes]
+    return work.result(rows=lines, notes=notes)
 
 
 class _Work:
@@ -259,7 +267,10 @@ def _seed_tts_files(src: Path) -> dict[str, Path]:
     if not any(name.endswith(".lst") for name in found):
         if archive is None:
             raise no_list(src, "en/meta.lst or zh/meta.lst")
-        raise DataError(f"{src}: no en/meta.lst and no zh/meta.lst in it; fetch seedtts_testset.tar again")
+        raise DataError(
+            f"{archive}: no en/meta.lst and no zh/meta.lst in it; fetch seedtts_testset.tar: omnieval data "
+            "pull seed-tts --dst DIR"
+        )
     return found
 
 

@@ -149,6 +149,44 @@ def test_a_killed_pull_goes_on(name: str, hub: FakeHub, tmp_path: Path) -> None:
     assert all((dst / path).read_bytes() == large for path in hub.files)
 
 
+def disk(folder: Path, size: str, how: str = "rw") -> None:
+    folder.mkdir()
+    options = f"size={size},{how}"
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("this machine permits no tmpfs of our own")
+
+
+@pytest.mark.parametrize("name", HUBS)
+@pytest.mark.parametrize(
+    ("size", "how", "told"),
+    [("1m", "rw", "4 MB are to be fetched, and 1.05 MB are free"), ("9m", "ro", "Read-only file system")],
+)
+def test_a_disk_that_does_not_take_the_files_is_told_before_they_come(
+    size: str, how: str, told: str, name: str, hub: FakeHub, tmp_path: Path
+) -> None:
+    hub.files = {"data/test-00000-of-00001.parquet": bytes(4_000_000)}
+    disk(tmp_path / "disk", size, how)
+    try:
+        done = pull(hub, name, tmp_path / "disk")
+    finally:
+        subprocess.run(["umount", tmp_path / "disk"], check=True)
+    assert done.returncode == 1
+    assert f"{tmp_path / 'disk'}: " in done.stderr and told in done.stderr
+    assert "name another folder" in done.stderr and "network" not in done.stderr
+    assert not hub.sent
+
+
+def test_the_hub_that_has_the_data_set_is_the_default(hub: FakeHub, tmp_path: Path) -> None:
+    settings_of = settings(hub, tmp_path / "home")
+    for name, repo in (
+        ("video-mme", "lmms-lab/Video-MME (huggingface)"),
+        ("seed-tts", "CowboyZ/seed-tts-eval (modelscope)"),
+    ):
+        done = omnieval("data", "pull", name, "--dst", tmp_path / "dst", **settings_of)
+        assert done.returncode == 3 and f"{repo}: cannot be fetched: it is not found" in done.stderr
+
+
 def test_names_that_are_unknown_are_told(tmp_path: Path) -> None:
     for arguments, told in (
         (("daily-omin",), "did you mean 'daily-omni'"),

@@ -182,6 +182,19 @@ def test_all_lists_of_seed_tts_are_checked_in_a_tar(tmp_path: Path) -> None:
     assert [result["fingerprint"] for result in packed] == [result["fingerprint"] for result in plain]
 
 
+def test_a_list_of_seed_tts_that_is_not_there_does_not_hide_the_others(tmp_path: Path) -> None:
+    done = omnieval("data", "check", "seed-tts", sample_dir("seed-tts"), "--part", "--json")
+    assert done.returncode == 3, done.stderr
+    english, *others = json.loads(done.stdout)
+    assert english["questions"] > 0 and english["problems"] == []
+    assert [one["recipe"] for one in others] == ["seed-tts-zh", "seed-tts-hard"]
+    assert all("expected zh/" in one["problems"][0] for one in others)
+    table = omnieval("data", "check", "seed-tts", sample_dir("seed-tts"), "--part")
+    assert table.returncode == 3 and "problem: seed-tts-zh: " in table.stdout
+    nothing = omnieval("data", "check", "seed-tts", tmp_path)
+    assert nothing.returncode == 3 and "expected en/meta.lst, found nothing" in nothing.stderr
+
+
 def test_an_interrupted_check_ends_at_once_and_leaves_no_worker(data: Path) -> None:
     sound = next(data.glob("Videos/*/*.wav"))
     with sound.open("r+b") as file:

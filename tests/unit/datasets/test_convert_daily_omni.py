@@ -494,7 +494,7 @@ def test_no_release_at_all(tmp_path: Path) -> None:
         convert_daily_omni(tmp_path / "none", tmp_path / "out")
     (tmp_path / "Videos.tar").touch()
     with pytest.raises(
-        DataError, match=r"expected data/test-00000-of-00010.parquet and so on, found Videos.tar$"
+        DataError, match=r"expected data/test-00000-of-00010.parquet and so on, found Videos.tar; fetch"
     ):
         convert_daily_omni(tmp_path, tmp_path / "out")
     (tmp_path / "qa.json").touch()

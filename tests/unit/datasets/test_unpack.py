@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from omnieval.benchmarks.seed_tts_list import read_list
 from omnieval.datasets import (
     check_data,
     convert_daily_omni,
@@ -116,19 +117,40 @@ def test_the_seed_tts_tar_becomes_its_folder(tmp_path: Path) -> None:
     members = {f"seedtts_testset/{name}": (sample / name).read_bytes() for name in names(sample)}
     members["seedtts_testset/zh/meta.lst"] = "u1|提示|prompt-wavs/p.wav|文本\n".encode()
     members["seedtts_testset/zh/prompt-wavs/p.wav"] = b"RIFF"
+    lines = len(read_list(sample / "en" / "meta.lst").lines)
     (tmp_path / "src").mkdir()
     archive = tar(tmp_path / "src" / "seedtts_testset.tar", members)
     for src, out in ((archive, tmp_path / "a"), (tmp_path / "src", tmp_path / "b")):
         done = convert_seed_tts(src, out)
-        assert done.problems() == [] and done.rows == 2
+        assert done.problems() == [] and done.rows == lines + 1
         expected = {name.removeprefix("seedtts_testset/") for name in members}
         assert names(out) == {name for name in expected if name.startswith(("en/", "zh/"))}
         assert (out / "zh/meta.lst").read_bytes() == members["seedtts_testset/zh/meta.lst"]
     assert convert_seed_tts(archive, tmp_path / "a").files_written == 0
     plain = convert_seed_tts(tmp_path / "a", tmp_path / "c")
-    assert names(tmp_path / "c") == names(tmp_path / "a") and plain.rows == 2
-    checked = check_data("seed-tts-en", tmp_path / "c", part=True)
-    assert checked.fingerprint == check_data("seed-tts-en", sample, part=True).fingerprint
+    assert names(tmp_path / "c") == names(tmp_path / "a") and plain.rows == lines + 1
+    checked = [check_data("seed-tts-en", place, part=True) for place in (tmp_path / "c", tmp_path / "src")]
+    original = check_data("seed-tts-en", sample, part=True)
+    assert [one.fingerprint for one in checked] == [original.fingerprint] * 2
+
+
+def test_what_is_wrong_with_a_list_is_told(tmp_path: Path) -> None:
+    members = {"en/meta.lst": b"a|b\nc\na|d\n", "zh/meta.lst": b"", "zh/hardcase.lst": b"no fields\n"}
+    done = convert_seed_tts(tar(tmp_path / "a.tar", members), tmp_path / "out")
+    told = "\n".join(done.problems())
+    assert done.rows == 3
+    assert (
+        "en/meta.lst: line 2 has one field" in told and "en/meta.lst: ids that come more than once: a" in told
+    )
+    assert "zh/meta.lst: the file is empty" in told and "zh/hardcase.lst: no line in the form" in told
+
+
+def test_tables_of_another_data_set_are_no_video_mme(tmp_path: Path) -> None:
+    daily_omni_to_parquet(sample_dir("daily-omni"), tmp_path / "release")
+    for src in (tmp_path / "release", sample_dir("daily-omni") / "qa.json"):
+        with pytest.raises(DataError, match="expected the columns question, options, answer, found"):
+            convert_video_mme(src, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_is_no_seed_tts_is_refused(tmp_path: Path) -> None:
