@@ -111,11 +111,10 @@ def gate_suite(
 
     from omnieval import api
     from omnieval.report.gate import to_junit
-    from omnieval.report.html import to_html
     from omnieval.report.markdown import to_markdown
     from omnieval.report.terminal import show
     from omnieval.runlog.files import replace_file
-    from omnieval.suite import suite_gate_page
+    from omnieval.suite import suite_gate_html, suite_gate_page
 
     result = api.gate_suite(directory, gate)
     if json_:
@@ -123,7 +122,7 @@ def gate_suite(
     elif markdown:
         typer.echo(to_markdown(suite_gate_page(result)), nl=False)
     elif html is not None:
-        write_html(html, to_html(suite_gate_page(result), kind="Gate"))
+        write_html(html, suite_gate_html(result))
     else:
         show(suite_gate_page(result), new_console())
     if junit is not None:

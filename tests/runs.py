@@ -18,7 +18,7 @@ OPTIONS = ("A. red", "B. green", "C. blue", "D. none")
 REPLIES = {"correct": "A", "wrong": "B", "unparsed": "?", "read otherwise": "I would say B. Answer: A"}
 
 
-def information(rows: int, fingerprint: str, **config: Any) -> dict[str, Any]:
+def information(rows: int, fingerprint: str, *, root: str = "/data", **config: Any) -> dict[str, Any]:
     """The content of run.json."""
     return {
         "config": {
@@ -26,7 +26,7 @@ def information(rows: int, fingerprint: str, **config: Any) -> dict[str, Any]:
             "parser": "daily-omni-official", **config,
         },
         "recipe_hash": "h", "headline": {"plan": "minicpm"}, "group_keys": ["type"], "scoring": "choice",
-        "dataset": {"fingerprint": fingerprint, "notes": [], "selected": rows, "rows": rows, "root": "/data"},
+        "dataset": {"fingerprint": fingerprint, "notes": [], "selected": rows, "rows": rows, "root": root},
         "server": {"model": config.get("model", "m"), "version": None}, "started": "2026-12-01T10:00:00",
         "versions": {"omnieval": "0"},
     }  # fmt: skip
@@ -43,22 +43,26 @@ def choice_run(
     question: str = "?",
     options: Sequence[str] = OPTIONS,
     replies: Mapping[int, str] | None = None,
+    kinds: Sequence[str] = ("t0", "t1", "t2"),
+    prefix: str = "s",
+    failure: str | None = None,
     **config: Any,
 ) -> Run:
     """A scored run whose question i ended as outcomes[i]: a key of REPLIES, a kind of failure, or `not selected`.
 
-    per_video: questions that share a video. replies: other texts than REPLIES has, by i. Questions belong to the types t0, t1, t2 in turn.
+    per_video: questions that share a video. replies: other texts than REPLIES has, by i. kinds: the types that
+    questions belong to in turn. prefix: how the ids of samples begin. failure: what a failed one says.
     """
     planned, responses = [], []
     for i, outcome in enumerate(outcomes):
-        name = f"s{i}"
+        name = f"{prefix}{i}"
         sample = Sample(
             name,
             "daily-omni",
             question,
             tuple(options),
             "A",
-            {"type": f"t{i % 3}"},
+            {"type": kinds[i % len(kinds)]},
             f"v{i // per_video}",
             {},
             i,
@@ -68,7 +72,7 @@ def choice_run(
             text = (replies or {}).get(i, REPLIES[outcome])
             responses.append(Response(name, text=text, timing=timing or Timing(e2e_s=0.2)))
         elif outcome != "not selected":
-            responses.append(Response(name, error=Failure(outcome, f"{outcome} happened")))
+            responses.append(Response(name, error=Failure(outcome, failure or f"{outcome} happened")))
     run = _written(
         folder, {**information(len(planned), fingerprint, **config), "started": started}, planned, responses
     )
@@ -85,17 +89,22 @@ def speech_run(
     size: str = "24 layers of 1024",
     rtf: float = 0.4,
     per_speaker: int = 1,
+    prefix: str = "u",
+    reference: str = "a text",
+    hypothesis: str = "a test",
+    failure: str | None = None,
     **config: Any,
 ) -> Run:
-    """A scored spoken run: metrics of each utterance, or a kind of failure."""
+    """A scored spoken run: metrics of each utterance, or a kind of failure. reference, hypothesis: what is to be said
+    and was heard. Otherwise as `choice_run`."""
     planned, responses, scores = [], [], []
     for i, found in enumerate(utterances):
-        name, cluster = f"u{i}", f"speaker{i // per_speaker}"
+        name, cluster = f"{prefix}{i}", f"speaker{i // per_speaker}"
         planned.append(
-            PlannedSample(Sample(name, "seed-tts", "a text", (), "a text", {}, cluster, {}, i), True)
+            PlannedSample(Sample(name, "seed-tts", reference, (), reference, {}, cluster, {}, i), True)
         )
         if isinstance(found, str):
-            responses.append(Response(name, error=Failure(found, f"{found} happened")))
+            responses.append(Response(name, error=Failure(found, failure or f"{found} happened")))
             scores.append(Score(name, "failed", failure_kind=found))
             continue
         responses.append(Response(name, timing=Timing(ttfp_s=0.9, rtf=rtf)))
@@ -103,8 +112,8 @@ def speech_run(
             "substitutions": 1,
             "deletions": 0,
             "insertions": 0,
-            "reference": "a text",
-            "hypothesis": "a test",
+            "reference": reference,
+            "hypothesis": hypothesis,
         }
         scores.append(Score(name, "scored", answer=f"heard {i}", metrics=dict(found), details=words))
     spoken = {"recipe": "seed-tts-en", "benchmark": "seed-tts", "language": "en", "utterances": "meta.lst"}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from omnieval.diagnose.breaks import SIGNIFICANT, WORSE
 from omnieval.diagnose.findings import Diagnosis, RungRow
 from omnieval.diagnose.rungs import RECIPE
-from omnieval.report.html import Article, document
+from omnieval.report.html import Article, Chart, document
 from omnieval.report.html.parts import report_links
+from omnieval.report.html.svg import Estimate, estimates
 from omnieval.report.page import Page, Table
 
 # No table is wider than a terminal of 80 columns.
@@ -19,6 +21,8 @@ _OF_TIMES = (
     "may know from the rung before what the next one repeats."
 )
 _FURTHER = ("rung", "asked", "95 % interval", "tokens", "TTFT (s)")
+# Colours of charts.
+_WHOLE, _BROKEN = 0, 1
 
 
 def diagnosis_page(diagnosis: Diagnosis) -> Page:
@@ -58,7 +62,22 @@ def diagnosis_html(diagnosis: Diagnosis, place: str = ".") -> str:
     before = report_links(
         (row.name, row.report and PurePosixPath(place, row.report).as_posix()) for row in diagnosis.rungs
     )
-    return document([Article(diagnosis_page(diagnosis), "Diagnosis", before=before)])
+    charts = tuple(_charts(diagnosis))
+    return document([Article(diagnosis_page(diagnosis), "Diagnosis", charts=charts, before=before)])
+
+
+def _charts(diagnosis: Diagnosis) -> Iterator[Chart]:
+    rows = []
+    for row in diagnosis.rungs:
+        found = row.accuracy
+        if found is None or found.value is None:
+            continue
+        low, high = (100 * end for end in found.interval or (found.value, found.value))
+        told = f"{100 * found.value:.1f} %" + (", breaks" if row.breaks else "")
+        rows.append(Estimate(row.name, 100 * found.value, low, high, told, _BROKEN if row.breaks else _WHOLE))
+    if rows:
+        drawn = estimates("Accuracy by rung", rows, bounds=(0.0, 100.0), unit=" %")
+        yield Chart("Rungs", "Accuracy of each rung, with 95 % interval", drawn)
 
 
 def _warnings(diagnosis: Diagnosis) -> list[str]:

@@ -12,7 +12,7 @@ from omnieval.errors import ConfigError, ScoringError
 from omnieval.report.compare import load_side
 from omnieval.report.gate import GateResult, Verdict, find_gate, judge_run, load_gate
 from omnieval.report.gate.file import ALL
-from omnieval.report.html import report_html
+from omnieval.report.html import VERDICT_TONES, Tile, counted_lines, report_html, to_html
 from omnieval.report.page import Page, Table
 from omnieval.runlog.files import replace_file, replace_json
 from omnieval.runlog.store import GATE_JSON, REPORT_HTML, exists
@@ -69,6 +69,16 @@ def judge_suite(suite: Suite, name: str | Path | None = None) -> SuiteGateResult
     found = SuiteGateResult(suite.directory.name, gate.path.name, verdict, members, unjudged, unused)
     replace_json(suite.directory / GATE_JSON, TypeAdapter(SuiteGateResult).dump_python(found, mode="json"))
     return found
+
+
+def suite_gate_html(result: SuiteGateResult) -> str:
+    """The verdicts as a file of their own, those of the members at its top."""
+    tiles = [
+        Tile(name, found.verdict, counted_lines(found), VERDICT_TONES[found.verdict])
+        for name, found in result.members.items()
+    ]
+    tiles += [Tile(name, "undecided", told, "doubt") for name, told in result.unjudged.items()]
+    return to_html(suite_gate_page(result), kind="Gate", tiles=tiles)
 
 
 def suite_gate_page(result: SuiteGateResult) -> Page:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from omnieval.report.html import Article, document
+from collections.abc import Iterator
+from dataclasses import replace
+
+from omnieval.report.html import VERDICT_TONES, Article, Tile, Tone, document
 from omnieval.report.html.parts import report_links
 from omnieval.report.markdown import to_markdown
 from omnieval.report.page import Page, Table
@@ -42,9 +45,28 @@ def suite_page(report: SuiteReport) -> Page:
 
 
 def suite_html(report: SuiteReport) -> str:
-    """One file, with links to the reports of the members."""
+    """One file, with the figures of every member at its top and links to their reports."""
+    page = replace(suite_page(report), notes=())  # they name the reports, as the links do
     before = report_links((row.name, row.report) for row in report.members)
-    return document([Article(suite_page(report), "Suite", before=before)])
+    tiles = tuple(tile for row in report.members for tile in _tiles(row))
+    return document([Article(page, "Suite", tiles, before=before)])
+
+
+def _tiles(row: MemberRow) -> Iterator[Tile]:
+    """Its figures, in the colour of its verdict."""
+    tone: Tone = VERDICT_TONES[row.gate] if row.gate is not None else ""
+    for figure in row.figures:
+        if figure.value is None:
+            continue
+        told = [
+            None if figure.low is None else f"95 % interval {_interval(figure)}",
+            None if row.gate is None else f"gate: {row.gate}",
+        ]
+        yield Tile(
+            f"{row.name}, {figure.name}", _shown(figure, figure.value), "; ".join(filter(None, told)), tone
+        )
+    if all(figure.value is None for figure in row.figures):
+        yield Tile(row.name, row.state, f"{row.answered}/{row.asked} answered", "doubt")
 
 
 def _warnings(report: SuiteReport) -> list[str]:
@@ -68,8 +90,7 @@ def _cells(row: MemberRow) -> tuple[str, ...]:
         row.name,
         "; ".join(_labelled(f) for f in figures) or row.state,
         "; ".join(
-            "-" if f.low is None else f"{_shown(f, f.low, unit='')} to {_shown(f, f.high, unit='')}"
-            for f in figures
+            "-" if f.low is None else _interval(f) for f in figures
         ) or "-",
         "; ".join(
             _shown(f, f.reference) if f.comparable else f"({_shown(f, f.reference)})"
@@ -86,6 +107,10 @@ def _cells(row: MemberRow) -> tuple[str, ...]:
 def _labelled(figure: Figure) -> str:
     shown = _shown(figure, figure.value)
     return shown if figure.name == "accuracy" else f"{figure.name} {shown}"
+
+
+def _interval(figure: Figure) -> str:
+    return f"{_shown(figure, figure.low, unit='')} to {_shown(figure, figure.high, unit='')}"
 
 
 def _shown(figure: Figure, value: float | None, unit: str = " %") -> str:

@@ -11,15 +11,16 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.integration.looks import DESKTOP, PHONE, SCHEMES, Scheme, pale_texts, scrolls_sideways
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 ARTEFACTS = Path(__file__).parents[2] / "artefacts"
-PHONE, DESKTOP = 360, 1280
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 OpenPage = Callable[..., "Page"]
@@ -61,9 +62,7 @@ def open_page(chromium: Browser) -> Iterator[OpenPage]:
     """
     contexts, told = [], []
 
-    def opened(
-        url: str, *, width: int = DESKTOP, height: int = 900, scheme: Literal["light", "dark"] = "light"
-    ) -> Page:
+    def opened(url: str, *, width: int = DESKTOP, height: int = 900, scheme: Scheme = "light") -> Page:
         context = chromium.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=False
         )
@@ -93,10 +92,16 @@ def keep_picture(page: Page, name: str, *, whole: bool = True) -> Path:
     return path
 
 
-def scrolls_sideways(page: Page) -> bool:
-    """Whether the page is wider than its window."""
-    wider: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
-    return wider
+def looked_at(page: Page, name: str) -> None:
+    """A page narrow and wide, light and dark, in pictures: nothing hangs out of the window, every text is
+    legible."""
+    for width in (PHONE, DESKTOP):
+        page.set_viewport_size({"width": width, "height": 900})
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            keep_picture(page, f"{name}-{width}-{scheme}")
+            assert not scrolls_sideways(page), (width, scheme)
+            assert pale_texts(page) == [], (width, scheme)
 
 
 def until(page: Page, expression: str) -> None:
@@ -110,69 +115,15 @@ def until(page: Page, expression: str) -> None:
 
 @dataclass
 class Heard:
-    """asked: URLs that a page asked for. errors: what it wrote to the console as such."""
+    """asked: URLs that a page asked for. console: what was written there, of whatever kind."""
 
     asked: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
+    console: list[str] = field(default_factory=list)
 
 
 def watched(page: Page) -> Heard:
-    """What a page asks for and complains of from now on."""
+    """What a page asks for and says from now on; of a blank one, from its first load."""
     heard = Heard()
     page.on("request", lambda request: heard.asked.append(request.url))
-    page.on("console", lambda line: heard.errors.append(line.text) if line.type == "error" else None)
+    page.on("console", lambda line: heard.console.append(f"{line.type}: {line.text}"))
     return heard
-
-
-def focusable_by_tab(page: Page) -> list[str]:
-    """What the Tab key reaches in turn, from the page's title on, as "ELEMENT name"; a player's own buttons are
-    the player."""
-    page.locator("h1").click()
-    reached: list[str] = []
-    for _ in range(400):
-        page.keyboard.press("Tab")
-        at: str = page.evaluate(_FOCUSED)
-        if at.startswith("BODY") or (at in reached and at != reached[-1]):
-            break
-        if at not in reached:
-            reached.append(at)
-    return reached
-
-
-_FOCUSED = """() => {
-  const e = document.activeElement, label = e.labels?.[0]?.firstChild?.textContent;
-  return `${e.tagName} ${e.getAttribute("aria-label") ?? label ?? e.innerText ?? ""}`.trim();
-}"""
-
-
-def pale_texts(page: Page) -> list[str]:
-    """Texts with less contrast than WCAG 2.2, 1.4.3 (AA) asks for: 4.5, or 3 where they are large."""
-    found: list[str] = page.evaluate(_PALE)
-    return found
-
-
-# Colours as they are shown: those of the ancestors laid over each other, from the page's own ground.
-_PALE = """() => {
-  const read = (css) => { const v = css.match(/[\\d.]+/g).map(Number); return [v[0], v[1], v[2], v[3] ?? 1]; };
-  const over = (top, under) => [0, 1, 2].map((i) => top[i] * top[3] + under[i] * (1 - top[3])).concat(1);
-  const light = (c) => {
-    const [r, g, b] = c.slice(0, 3).map((v) => v / 255)
-      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const ground = (e) => {
-    const above = [];
-    for (let at = e; at; at = at.parentElement) above.push(read(getComputedStyle(at).backgroundColor));
-    return above.reduceRight((under, top) => over(top, under), [255, 255, 255, 1]);
-  };
-  const pale = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let node; (node = walker.nextNode());) {
-    const e = node.parentElement, style = getComputedStyle(e);
-    if (!node.data.trim() || !e.checkVisibility() || e.closest("caption, script, style")) continue;
-    const under = ground(e), [a, b] = [light(over(read(style.color), under)), light(under)];
-    const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < (large ? 3 : 4.5)) pale.push(`${ratio.toFixed(2)}: ${e.tagName} ${node.data.trim().slice(0, 40)}`);
-  }
-  return pale;
-}"""

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.browser import DESKTOP, PHONE, OpenPage, chromium_path, scrolls_sideways
+from tests.integration.browser import OpenPage, chromium_path
+from tests.integration.looks import DESKTOP, PHONE, scrolls_sideways
 
 pytestmark = pytest.mark.browser
 

@@ -12,7 +12,8 @@ from omnieval.bench import write_report
 from omnieval.runlog import Run
 from omnieval.types import Timing
 from tests.command import omnieval
-from tests.integration.browser import DESKTOP, PHONE, OpenPage, keep_picture, pale_texts, scrolls_sideways
+from tests.integration.browser import OpenPage, keep_picture
+from tests.integration.looks import DESKTOP, PHONE, pale_texts, scrolls_sideways
 from tests.runs import choice_run, speech_run
 from tests.unit.test_bench_page import choice_bench
 from tests.unit.test_html import ATTACK

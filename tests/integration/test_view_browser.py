@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.command import omnieval, start
-from tests.integration.browser import DESKTOP, PHONE, OpenPage, keep_picture, scrolls_sideways, until
+from tests.integration.browser import OpenPage, keep_picture, until
+from tests.integration.looks import DESKTOP, PHONE, scrolls_sideways
 from tests.runs import choice_run
 
 pytestmark = pytest.mark.browser

@@ -3,36 +3,25 @@ reach of a keyboard."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pytest
 
 from omnieval.types import Timing
 from tests.command import omnieval
-from tests.integration.browser import (
-    DESKTOP,
-    PHONE,
-    OpenPage,
-    focusable_by_tab,
-    keep_picture,
-    pale_texts,
-    scrolls_sideways,
-    watched,
-)
-from tests.integration.viewer import Viewer, open_indexed, viewing
+from tests.integration.browser import OpenPage, looked_at, watched
+from tests.integration.looks import focusable_by_tab, missed_by_tab
+from tests.integration.report_pages import LONG, OUTCOMES, PLAIN, asked_suite
+from tests.integration.viewer import Viewer, await_index, open_indexed, viewing
 from tests.runs import choice_run, many_questions, speech_run
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, Route
+    from playwright.sync_api import Route
 
 pytestmark = pytest.mark.browser
 
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-LONG = "The speaker says that nothing was decided, and the picture on the wall shows a ship. " * 9
-OUTCOMES = ("correct", "wrong", "correct", "unparsed", "read otherwise", "timeout", "correct") * 9
 # Page -> run, and what follows its URL; `{other}` is the id of the run that it is compared with.
 PAGES = {
     "runs": ("", "/"),
@@ -60,29 +49,18 @@ def viewer(tmp_path_factory: pytest.TempPathFactory, cache_dir: Path) -> Iterato
     )  # fmt: skip
     assert done.returncode == 0, done.stderr + done.stdout
     about = {
-        "question": "What does the speaker say while the ship on the wall is shown?",
-        "options": ("A. Nothing was decided", "B. The ship leaves at noon", "C. All agree", "D. None of these"),
-        "timing": Timing(ttft_s=0.31, e2e_s=0.92), "model": "openbmb/MiniCPM-o-4_5", "backend": "openai-chat",
+        "question": PLAIN.question, "options": PLAIN.options, "model": PLAIN.model, "backend": "openai-chat",
+        "timing": Timing(ttft_s=0.31, e2e_s=0.92),
     }  # fmt: skip
     replies = {3: LONG, 10: LONG}
     choice_run(runs / "monday", OUTCOMES, replies=replies, **about)
     choice_run(runs / "tuesday", ("wrong", "correct", *OUTCOMES[2:]), **about)
     for name, wers in (("said", (0.5, 0.0, 0.25)), ("said-again", (0.0, 0.5, 0.25))):
         speech_run(runs / name, [{"wer": wer, "sim[wavlm-sv]": wer / 2 + 0.5} for wer in wers])
-    suite(runs / "challenge")
+    asked_suite(runs / "challenge", PLAIN)
     many_questions(runs / "large", 40_000)
     with viewing(runs, folder / "cache") as found:
         yield found
-
-
-def suite(folder: Path) -> None:
-    """Two of its members were asked, one was not begun."""
-    config = {"recipe": "daily-omni", "benchmark": "daily-omni", "backend": "chance"}
-    choice_run(folder / "daily-omni", ["correct", "wrong", "timeout", "unparsed"])
-    speech_run(folder / "seed-tts-en", [{"wer": 0.1, "sim[wavlm-sv]": 0.7}])
-    members = [{"name": name, "config": config} for name in ("daily-omni", "video-mme", "seed-tts-en")]
-    told = {"format": 1, "name": "mine", "gate": None, "started": "2026-12-02T10:00:00", "members": members}
-    (folder / "suite.json").write_text(json.dumps(told))
 
 
 def address(viewer: Viewer, name: str) -> str:
@@ -91,27 +69,25 @@ def address(viewer: Viewer, name: str) -> str:
     return viewer.run(run, rest) if run else viewer.host + rest
 
 
-def looked_at(page: Page, name: str) -> None:
-    """A page narrow and wide, light and dark: nothing hangs out of the window, every text is legible."""
-    for width in (PHONE, DESKTOP):
-        page.set_viewport_size({"width": width, "height": 900})
-        for scheme in SCHEMES:
-            page.emulate_media(color_scheme=scheme)
-            keep_picture(page, f"view-{name}-{width}-{scheme}")
-            assert not scrolls_sideways(page), (width, scheme)
-            assert pale_texts(page) == [], (width, scheme)
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_is_whole_legible_and_quiet(viewer: Viewer, open_page: OpenPage, name: str) -> None:
+    page = open_page("about:blank")
+    heard = watched(page)
+    page.goto(viewer.url)
+    url = address(viewer, name)
+    await_index(page, url)
+    page.goto(url, wait_until="networkidle")
+    looked_at(page, f"view-{name}")
+    assert page.locator("h1").count() == 1
+    assert heard.console == []
+    assert [url for url in heard.asked if not url.startswith(viewer.host)] == []
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_page_is_whole_legible_and_quiet(viewer: Viewer, open_page: OpenPage, name: str) -> None:
+def test_every_page_is_within_reach_of_a_keyboard(viewer: Viewer, open_page: OpenPage, name: str) -> None:
     page = open_page(viewer.url)
     open_indexed(page, address(viewer, name))
-    heard = watched(page)
-    page.reload(wait_until="networkidle")
-    looked_at(page, name)
-    assert page.locator("h1").count() == 1
-    assert heard.errors == []
-    assert [url for url in heard.asked if not url.startswith(viewer.host)] == []
+    assert missed_by_tab(page) == []
 
 
 def test_a_page_of_a_run_that_is_gone_says_so(viewer: Viewer, open_page: OpenPage) -> None:
@@ -120,7 +96,7 @@ def test_a_page_of_a_run_that_is_gone_says_so(viewer: Viewer, open_page: OpenPag
     assert answer is not None
     assert answer.status == 404
     assert page.get_by_text("No such run any more").is_visible()
-    looked_at(page, "gone")
+    looked_at(page, "view-gone")
 
 
 def test_a_page_that_waits_for_its_index_tells_how_far_it_is(viewer: Viewer, open_page: OpenPage) -> None:
@@ -137,7 +113,7 @@ def test_a_page_that_waits_for_its_index_tells_how_far_it_is(viewer: Viewer, ope
     page.goto(viewer.run("large"))
     assert held == [True]
     assert page.get_by_role("progressbar").count() == 1
-    looked_at(page, "waiting")
+    looked_at(page, "view-waiting")
     page.unroute("**/run/*")
     page.reload()
     page.get_by_role("table", name="Samples").wait_for(timeout=60_000)
@@ -166,9 +142,3 @@ def test_a_keyboard_reaches_filter_rows_and_players(viewer: Viewer, open_page: O
         == page.locator(".segments audio").count()
         > 0
     )
-
-
-def test_focus_is_seen(viewer: Viewer, open_page: OpenPage) -> None:
-    page = open_page(viewer.url)
-    page.keyboard.press("Tab")
-    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"

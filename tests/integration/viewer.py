@@ -65,11 +65,16 @@ def viewing(runs: Path, cache: Path) -> Iterator[Viewer]:
     assert "Traceback" not in rest
 
 
+def await_index(page: Page, url: str) -> None:
+    """Ask for a page of the viewer until the index behind it is there, without showing it."""
+    answer = page.request.get(url)
+    while answer.status == 503:
+        page.wait_for_timeout(200)
+        answer = page.request.get(url)
+    assert answer.ok, (url, answer.status)
+
+
 def open_indexed(page: Page, url: str) -> None:
     """Open a page of the viewer, once the index behind it is there."""
-    answer = page.goto(url)
-    while answer is not None and answer.status == 503:
-        page.wait_for_timeout(200)
-        answer = page.goto(url)
-    assert answer is not None
-    assert answer.ok, (url, answer.status)
+    await_index(page, url)
+    page.goto(url)

@@ -16,7 +16,7 @@ from omnieval.report.html.document import Article, document
 from omnieval.report.html.parts import Chart, Tile, Tone
 from omnieval.report.html.svg import Estimate, estimates
 
-_TONES: dict[str, Tone] = {"pass": "good", "fail": "bad", "undecided": "doubt"}
+VERDICT_TONES: dict[str, Tone] = {"pass": "good", "fail": "bad", "undecided": "doubt"}
 _COLOURS = {"pass": 2, "fail": 1, "undecided": 4}
 
 
@@ -48,9 +48,13 @@ def is_outdated(result: GateResult, side: Side) -> bool:
 
 def gate_tile(result: GateResult) -> Tile:
     """The verdict, and how many lines came to which."""
-    counts = [(verdict, sum(line.verdict == verdict for line in result.lines)) for verdict in _TONES]
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts if count)
-    return Tile(f"Gate {result.gate}", result.verdict, told, _TONES[result.verdict])
+    return Tile(f"Gate {result.gate}", result.verdict, counted_lines(result), VERDICT_TONES[result.verdict])
+
+
+def counted_lines(result: GateResult) -> str:
+    """How many lines came to which verdict."""
+    counts = [(verdict, sum(line.verdict == verdict for line in result.lines)) for verdict in VERDICT_TONES]
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts if count)
 
 
 def gate_charts(result: GateResult) -> list[Chart]:

@@ -1,0 +1,62 @@
+"""Every kind of HTML report in a real browser: whole, legible, quiet, on paper, and within reach of a keyboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.integration.browser import OpenPage, keep_picture, looked_at, watched
+from tests.integration.looks import PAPER, missed_by_tab, pale_texts, scrolls_sideways
+from tests.integration.report_pages import REPORT_PAGES, write_report_pages
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return write_report_pages(tmp_path_factory.mktemp("reports"))
+
+
+@pytest.mark.parametrize("name", REPORT_PAGES)
+def test_every_report_is_whole_legible_and_quiet(
+    places: dict[str, Path], open_page: OpenPage, name: str
+) -> None:
+    page = open_page("about:blank")
+    heard = watched(page)
+    url = places[name].as_uri()
+    page.goto(url)
+    looked_at(page, f"report-{name}")
+    for fold in page.locator("details").all()[:6]:
+        fold.locator("summary").click()
+    looked_at(page, f"report-{name}-open")
+    assert page.locator("h1").count() == page.locator("article").count() > 0
+    assert heard.console == []
+    assert heard.asked == [url]
+
+
+@pytest.mark.parametrize("name", REPORT_PAGES)
+def test_every_report_is_within_reach_of_a_keyboard(
+    places: dict[str, Path], open_page: OpenPage, name: str
+) -> None:
+    page = open_page(places[name].as_uri())
+    assert missed_by_tab(page) == []
+    for fold in page.locator("summary").all()[:1]:
+        fold.focus()
+        page.keyboard.press("Enter")
+        assert page.locator("details[open]").count() == 1
+
+
+@pytest.mark.parametrize("name", REPORT_PAGES)
+def test_every_report_is_whole_on_paper(places: dict[str, Path], open_page: OpenPage, name: str) -> None:
+    page = open_page(places[name].as_uri(), width=PAPER, scheme="dark")
+    folds = page.locator("details > :not(summary)").all()
+    assert not any(fold.is_visible() for fold in folds)
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert all(fold.is_visible() for fold in folds)
+    assert page.locator("nav:visible").count() == 0
+    assert not scrolls_sideways(page)
+    assert pale_texts(page) == []
+    keep_picture(page, f"report-{name}-paper")
+    assert page.pdf(format="A4").startswith(b"%PDF")
