@@ -68,7 +68,7 @@ def test_a_run_is_opened_filtered_heard_and_compared(url: str, open_page: OpenPa
     page.get_by_label("Show").select_option("flipped")
     page.get_by_role("button", name="Filter").click()
     page.get_by_role("link", name="both at a glance").click()
-    assert page.get_by_text("right there, not here").count() == 1
+    page.get_by_text("right there, not here").wait_for()
     keep_picture(page, f"view-against-{width}")
     host = url.partition("?")[0]
     assert all(one.startswith(host) for one in asked)
