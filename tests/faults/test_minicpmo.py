@@ -175,6 +175,9 @@ def test_a_sound_is_what_the_model_wrote_or_a_failure(model: Path, tmp_path: Pat
     [
         ("raises", "the weights do not fit this code"),
         ("lacks a package", "minicpmo-utils; install what the model's card asks for"),
+        ("dies", "exit code 3"),
+        ("talks", "exit code 3"),
+        ("hangs", "is not ready after 45 s"),
     ],
 )
 def test_a_model_that_cannot_be_loaded_says_why(
@@ -186,8 +189,8 @@ def test_a_model_that_cannot_be_loaded_says_why(
     async def work(backend: Backend) -> None:
         raise AssertionError("it must not start")
 
-    with pytest.raises(BackendError, match="cannot start") as error:
-        play(configured(model), work)
+    with pytest.raises(BackendError, match="cannot start|is not ready") as error:
+        play(configured(model, **{"engine.start_s": 45.0}), work)
     assert words in str(error.value)
     assert all_gone(processes(model))
 
