@@ -48,7 +48,9 @@ def test_a_run_is_opened_filtered_heard_and_compared(url: str, open_page: OpenPa
     page.get_by_role("link", name="monday").click()
     page.get_by_label("Show").select_option("wrong")
     page.get_by_role("button", name="Filter").click()
-    assert page.locator("tbody .badge.wrong").count() == page.locator("tbody tr").count() > 0
+    page.wait_for_url("**show=wrong**")
+    page.locator("tbody tr").first.wait_for()
+    assert page.locator("tbody .badge.wrong").count() == page.locator("tbody tr").count()
     assert not scrolls_sideways(page)
     keep_picture(page, f"view-wrong-{width}")
     page.locator("tbody th a").first.click()
