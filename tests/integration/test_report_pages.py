@@ -8,7 +8,8 @@ import pytest
 
 from tests.integration.browser import OpenPage, keep_picture, looked_at, watched
 from tests.integration.looks import PAPER, missed_by_tab, pale_texts, scrolls_sideways
-from tests.integration.report_pages import REPORT_PAGES, write_report_pages
+from tests.integration.report_pages import REPORT_PAGES, Words, write_report_pages
+from tests.unit.test_html import ATTACK
 
 pytestmark = pytest.mark.browser
 
@@ -16,6 +17,44 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return write_report_pages(tmp_path_factory.mktemp("reports"))
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Pages about runs in which everything that a model, a data set, a server or a folder can say is hostile."""
+    named = "<img src=x onerror=alert(5)>\u202e"
+    words = Words(
+        question=ATTACK, options=(ATTACK, "b", "c", "d"), replies=(f"B {ATTACK}", "B" + "x" * 100_000), model=ATTACK,
+        kinds=(ATTACK, named), sample=named, folder=named, root=f"/data/{named}", failure=ATTACK,
+    )  # fmt: skip
+    return write_report_pages(tmp_path_factory.mktemp("attacked"), words)
+
+
+INJECTED = (
+    "article script, img, iframe, object, embed, form, base, meta[http-equiv=refresh], [onclick], [onerror], [onload], "
+    "a[href^='javascript' i], a[href^='data' i]"
+)
+
+
+@pytest.mark.parametrize("name", REPORT_PAGES)
+def test_hostile_text_is_text_on_every_report(
+    attacked: dict[str, Path], open_page: OpenPage, name: str
+) -> None:
+    page = open_page("about:blank")
+    heard = watched(page)
+    url = attacked[name].as_uri()
+    page.goto(url)
+    for fold in page.locator("details").all()[:6]:
+        fold.locator("summary").click()
+    assert page.locator(INJECTED).count() == 0
+    if name != "suite-gate":  # which names members and lines alone
+        assert page.get_by_text("alert(").first.is_visible(), "it is shown as it is"
+    assert not scrolls_sideways(page)
+    assert heard.console == []
+    assert heard.asked == [url]
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<b onclick=alert(6)>strange</b>')")
+    page.get_by_text("strange").click()
+    assert heard.console and all("Content Security Policy" in line for line in heard.console)
 
 
 @pytest.mark.parametrize("name", REPORT_PAGES)
