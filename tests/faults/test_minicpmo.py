@@ -189,7 +189,7 @@ def test_a_model_that_cannot_be_loaded_says_why(
     async def work(backend: Backend) -> None:
         raise AssertionError("it must not start")
 
-    with pytest.raises(BackendError, match="cannot start|is not ready") as error:
+    with pytest.raises(BackendError, match=r"cannot start|is not ready") as error:
         play(configured(model, **{"engine.start_s": 45.0}), work)
     assert words in str(error.value)
     assert all_gone(processes(model))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.command import omnieval, start
 from tests.integration.browser import OpenPage, keep_picture, until
 from tests.integration.looks import DESKTOP, PHONE, scrolls_sideways
+from tests.integration.viewer import open_indexed, viewing
 from tests.runs import choice_run
 
 pytestmark = pytest.mark.browser
@@ -74,6 +76,40 @@ def test_a_run_is_opened_filtered_heard_and_compared(url: str, open_page: OpenPa
     keep_picture(page, f"view-against-{width}")
     host = url.partition("?")[0]
     assert all(one.startswith(host) for one in asked)
+
+
+def test_a_spoken_answer_is_seen_played_and_sought(open_page: OpenPage, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    done = omnieval(
+        "run", "seed-tts", "--sample", "--backend", "ground-truth", "--set", "score=later", "--limit", "2",
+        "--cache-dir", cache, "--out", tmp_path / "runs" / "voices",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    with viewing(tmp_path / "runs", cache) as viewer:
+        page = open_page(viewer.url)
+        open_indexed(page, viewer.run("voices"))
+        page.locator("tbody th a").first.click()
+        answer = page.locator("figure", has=page.get_by_text("answer", exact=True))
+        sound, wave = answer.locator("audio"), answer.locator(".wave")
+        sound.evaluate("a => { window.answer = a; a.muted = true; return a.play() }")
+        until(page, "window.answer.currentTime > 0.1")
+        sound.evaluate("a => a.pause()")
+        assert sound.evaluate("a => a.duration") > 1
+        box = wave.bounding_box()
+        assert box is not None and box["width"] > 100 and box["height"] > 20
+        wave.click(position={"x": box["width"] * 0.75, "y": box["height"] / 2})
+        until(
+            page,
+            "!window.answer.seeking && Math.abs(window.answer.currentTime / window.answer.duration - 0.75) < 0.2",
+        )
+        keep_picture(page, "view-spoken")
+        name = answer.locator("bdi").text_content()
+        content = (tmp_path / "runs" / "voices" / "audio" / str(name)).read_bytes()
+        place = sound.evaluate("a => a.currentSrc")
+        part = page.request.get(place, headers={"Range": "bytes=100-299"})
+        assert (part.status, part.body()) == (206, content[100:300])
+        assert part.headers["content-range"] == f"bytes 100-299/{len(content)}"
+        assert page.request.get(place).body() == content
 
 
 def test_hostile_text_does_nothing(url: str, open_page: OpenPage) -> None:
