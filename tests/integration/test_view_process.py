@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import re
 import signal
 import subprocess
 import sys
@@ -106,7 +107,9 @@ def test_ended_while_it_indexes_it_leaves_nothing(tmp_path: Path, viewing: Viewi
     rest, _ = viewer.communicate(timeout=20)
     assert viewer.returncode == 0, rest
     assert "Traceback" not in rest
-    assert list((tmp_path / "cache" / "omnieval" / "view").iterdir()) == []
+    left = list((tmp_path / "cache" / "omnieval" / "view").iterdir())
+    # A fast machine may have finished it.
+    assert all(re.fullmatch(r"[0-9a-f]+\.sqlite", path.name) for path in left), left
 
 
 def test_a_named_cache_holds_the_index_and_a_read_only_run_nothing(tmp_path: Path, viewing: Viewing) -> None:
