@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -117,13 +116,13 @@ def diagnose(
 def show_diagnosis(directory: Path, *, json_: bool, markdown: bool, html: str | None) -> None:
     """`omnieval report` of a diagnosis' directory."""
     from omnieval.diagnose import diagnosis_html, read_diagnosis
+    from omnieval.report.html.parts import place_from
 
     found = read_diagnosis(directory)
     if html is None:
         _print(found, json_=json_, markdown=markdown)
     else:
-        place = os.path.relpath(directory.resolve(), folder_of(html).resolve())
-        write_html(html, diagnosis_html(found, Path(place).as_posix()))
+        write_html(html, diagnosis_html(found, place_from(folder_of(html), directory)))
 
 
 def _print(diagnosis: Diagnosis, *, json_: bool, markdown: bool) -> None:

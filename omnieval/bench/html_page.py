@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from statistics import median
 
@@ -11,7 +10,7 @@ from omnieval.bench.output import OutputRow
 from omnieval.bench.pages import bench_page, verdict
 from omnieval.bench.report import BenchReport, SpeedRow
 from omnieval.report.html import Article, document
-from omnieval.report.html.parts import Chart, Tile, Tone, report_links
+from omnieval.report.html.parts import Chart, Tile, Tone, place_from, report_links
 from omnieval.report.html.svg import Estimate, estimates
 from omnieval.report.tables import percent
 from omnieval.runlog.store import REPORT_HTML
@@ -28,7 +27,7 @@ def bench_html(report: BenchReport, directory: Path, *, folder: Path) -> str:
     directory: the bench's. folder: where the file will lie, from which the links start.
     """
     links = (
-        (row.name, Path(os.path.relpath(place.resolve(), folder.resolve())).as_posix())
+        (row.name, place_from(folder, place))
         for row in report.outputs
         if (place := directory / row.name / REPORT_HTML).is_file()
     )

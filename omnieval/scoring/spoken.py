@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omnieval.config import RecogniserConfig, SimilarityConfig
 from omnieval.errors import ConfigError, MediaError, ScoringError
@@ -23,6 +23,9 @@ from omnieval.scoring.speaker import VoiceMatcher, load_encoder
 from omnieval.scoring.speech import EmptyReferenceError, WordErrors, lenient_wer, official_wer
 from omnieval.scoring.speech.normalise import to_simplified
 from omnieval.types import Response, Sample, Score
+
+if TYPE_CHECKING:
+    from omnieval.scoring.sound_health import Sound
 
 # Ended by the token limit.
 CUT = "cut"
@@ -55,6 +58,20 @@ class Judge:
     not_measured: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class _Sound:
+    """One sound as `read_own_rate` gives it, and where it lies."""
+
+    path: Path
+    samples: Sound
+    rate_hz: int
+
+    @classmethod
+    def read(cls, path: Path) -> _Sound:
+        """Raises MediaError."""
+        return cls(path, *read_own_rate(path))
+
+
 def similarity_metric(encoder: str) -> str:
     """The metric's name: similarities of different encoders cannot be compared."""
     return f"sim[{encoder}]"
@@ -70,7 +87,7 @@ def unheard(
 
     earlier: scores of an earlier hearing, by sample id; they hold where the sound is still the same.
     """
-    scores = []
+    scores, deaf = [], Judge(language)
     for planned in run.samples():
         sample, response = planned.sample, responses.get(planned.sample.id)
         score = before_hearing(sample, response, selected=planned.selected)
@@ -80,9 +97,7 @@ def unheard(
                 score = known
             else:
                 found = _usable(run, sample, response)
-                score = (
-                    found if isinstance(found, Score) else _judged(Judge(language), sample, found, response)
-                )
+                score = found if isinstance(found, Score) else _judged(deaf, sample, found, response)
         scores.append(score)
     return SpokenScores(scores)
 
@@ -119,7 +134,7 @@ def score_spoken(
         if sample.id in sounds:
             path = sounds[sample.id]
             scores[sample.id] = _judged(
-                judge, sample, path, responses[sample.id], texts.get(path), references
+                judge, sample, _Sound.read(path), responses[sample.id], texts.get(path), references
             )
     _say_if_no_similarity(judge, scores.values())
     return SpokenScores(
@@ -172,21 +187,22 @@ def _sounds(
         if isinstance(found, Score):
             scores[sample.id] = found
         else:
-            usable[sample.id] = found
+            usable[sample.id] = found.path
     return usable
 
 
-def _usable(run: Run, sample: Sample, response: Response) -> Path | Score:
-    """Where the sound of an answer lies, or why it is none."""
+def _usable(run: Run, sample: Sample, response: Response) -> _Sound | Score:
+    """The sound of an answer, or why it is none."""
     audio = response.audio
     path = run.directory / ((audio and audio.file) or f"audio/{sample.id}.wav")
     try:
-        samples, _ = read_own_rate(path)
-        problem = check_samples(samples)
+        sound = _Sound.read(path)
+        problem = check_samples(sound.samples)
     except MediaError as error:
         problem = str(error)
-    if problem is None:
-        return path
+    else:
+        if problem is None:
+            return sound
     message = problem if str(path) in problem else f"{path}: {problem}"
     return _failed(sample, "audio", message, "is the server's vocoder sound?")
 
@@ -205,13 +221,13 @@ def _transcripts(judge: Judge, paths: Sequence[Path], folder: Path, heard: Heard
 def _judged(
     judge: Judge,
     sample: Sample,
-    path: Path,
+    sound: _Sound,
     response: Response,
     transcript: Transcript | None = None,
     references: Callable[[Path], Path] = lambda path: path,
 ) -> Score:
     """The score of one usable sound."""
-    samples, rate_hz = read_own_rate(path)
+    samples, rate_hz = sound.samples, sound.rate_hz
     hypothesis = None if transcript is None else transcript.text
     flags = sound_flags(
         samples, rate_hz, text=sample.question, language=judge.language, hypothesis=hypothesis
@@ -221,7 +237,7 @@ def _judged(
     metrics = {"duration_s": round(len(samples) / rate_hz, 6)}
     details: dict[str, Any] = {"sound": response.audio.sha256 if response.audio else None}
     if judge.matcher is not None:
-        _add_similarity(judge.matcher, sample, path, references, metrics, details)
+        _add_similarity(judge.matcher, sample, sound.path, references, metrics, details)
     score = Score(sample.id, "unscored", metrics=metrics, flags=flags, details=details)
     if judge.recogniser is None or transcript is None:
         return score

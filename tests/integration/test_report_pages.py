@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.browser import OpenPage, keep_picture, looked_at, watched
+from tests.integration.browser import Heard, OpenPage, keep_picture, looked_at, watched
 from tests.integration.looks import PAPER, missed_by_tab, pale_texts, scrolls_sideways
 from tests.integration.report_pages import REPORT_PAGES, Words, write_report_pages
 from tests.unit.test_html import ATTACK
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 
@@ -30,6 +34,20 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return write_report_pages(tmp_path_factory.mktemp("attacked"), words)
 
 
+def _opened(open_page: OpenPage, file: Path) -> tuple[Page, str, Heard]:
+    """A page with its address, watched from its first load."""
+    page = open_page("about:blank")
+    heard = watched(page)
+    page.goto(file.as_uri())
+    return page, file.as_uri(), heard
+
+
+def _unfold(page: Page) -> None:
+    """The first of what can be unfolded."""
+    for fold in page.locator("details").all()[:6]:
+        fold.locator("summary").click()
+
+
 INJECTED = (
     "article script, img, iframe, object, embed, form, base, meta[http-equiv=refresh], [onclick], [onerror], [onload], "
     "a[href^='javascript' i], a[href^='data' i]"
@@ -40,12 +58,8 @@ INJECTED = (
 def test_hostile_text_is_text_on_every_report(
     attacked: dict[str, Path], open_page: OpenPage, name: str
 ) -> None:
-    page = open_page("about:blank")
-    heard = watched(page)
-    url = attacked[name].as_uri()
-    page.goto(url)
-    for fold in page.locator("details").all()[:6]:
-        fold.locator("summary").click()
+    page, url, heard = _opened(open_page, attacked[name])
+    _unfold(page)
     assert page.locator(INJECTED).count() == 0
     if name != "suite-gate":  # which names members and lines alone
         assert page.get_by_text("alert(").first.is_visible(), "it is shown as it is"
@@ -61,13 +75,9 @@ def test_hostile_text_is_text_on_every_report(
 def test_every_report_is_whole_legible_and_quiet(
     places: dict[str, Path], open_page: OpenPage, name: str
 ) -> None:
-    page = open_page("about:blank")
-    heard = watched(page)
-    url = places[name].as_uri()
-    page.goto(url)
+    page, url, heard = _opened(open_page, places[name])
     looked_at(page, f"report-{name}")
-    for fold in page.locator("details").all()[:6]:
-        fold.locator("summary").click()
+    _unfold(page)
     looked_at(page, f"report-{name}-open")
     assert page.locator("h1").count() == page.locator("article").count() > 0
     assert heard.console == []

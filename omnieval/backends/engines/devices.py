@@ -13,6 +13,7 @@ from pathlib import Path
 
 from omnieval.backends.base import Need
 from omnieval.errors import ConfigError
+from omnieval.wording import counted
 
 _DEV = Path("/dev")
 _FILES: Mapping[str, str] = {"npu": "davinci", "cuda": "nvidia"}
@@ -67,7 +68,7 @@ def _names(kind: str, cards: str, env: Mapping[str, str]) -> list[str]:
     )
     hidden = [number for number in numbers if int(number) >= len(shown)]
     if hidden:
-        count = f"{len(shown)} card{'' if len(shown) == 1 else 's'}"
+        count = counted(len(shown), "card", "cards")
         raise ConfigError(
             f"engine.devices: {kind}:{hidden[0]} is not among the {count} that {variable}={env[variable]} "
             "shows; cards are counted from 0 among those, or unset the variable"

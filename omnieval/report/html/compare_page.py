@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from omnieval.report.html.axes import Line
 from omnieval.report.html.compare_folds import changed_lists, flip_lists
 from omnieval.report.html.document import Article, document
 from omnieval.report.html.markup import Markup, element
-from omnieval.report.html.parts import Chart, Tile, Tone
+from omnieval.report.html.parts import Chart, Tile, Tone, place_from
 from omnieval.report.html.svg import Estimate, estimates
 from omnieval.report.tables import percent
 from omnieval.runlog import Run
@@ -68,8 +67,8 @@ def _links(first: Run, second: Run, folder: Path) -> Markup:
         report = run.directory / REPORT_HTML
         told = f"{name}: {run.directory.name}"
         if report.is_file():
-            place = Path(os.path.relpath(report.resolve(), folder.resolve())).as_posix()
-            links += [element("a", element("bdi", told), href=quote(f"./{place}"))]
+            href = quote(f"./{place_from(folder, report)}")
+            links += [element("a", element("bdi", told), href=href)]
         else:
             links += [element("bdi", told)]
     return element("p", "Reports: ", links[0], " and ", links[1], class_="about")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
@@ -50,6 +52,11 @@ class Folds:
     title: str
     intro: str
     folds: tuple[Fold, ...]
+
+
+def place_from(folder: Path, place: Path) -> str:
+    """Where a file or folder lies from `folder`, as a page in it writes that, links on the way followed."""
+    return Path(os.path.relpath(place.resolve(), folder.resolve())).as_posix()
 
 
 def report_links(reports: Iterable[tuple[str, str | None]]) -> Markup | None:
