@@ -215,7 +215,7 @@ def test_a_run_hands_over_pictures_and_sounds_as_arrays_in_their_order(
 def test_several_devices_share_a_run_each_with_its_own_card(cache_dir: Path, tmp_path: Path) -> None:
     model = make_model(tmp_path / "model")
     code = (
-        "from pathlib import Path; from omnieval.backends import devices; import sys; "
+        "from pathlib import Path; from omnieval.backends.engines import devices; import sys; "
         "devices._DEV = Path(sys.argv.pop(1)); from omnieval.cli import main; main()"
     )
     cards = tmp_path / "dev"
