@@ -22,7 +22,7 @@ from omnieval.report.build import Report
 from omnieval.report.speech import SpeechReport
 from omnieval.report.stored import read_report
 from omnieval.runlog import Run
-from omnieval.runlog.files import replace_json, storage_error
+from omnieval.runlog.files import begin_directory, replace_json
 from omnieval.runlog.store import exists
 from omnieval.runlog.versioned import Versioned, read_versioned
 from omnieval.stats.noise import LEAST_RUNS
@@ -107,15 +107,7 @@ def begin_or_check(directory: Path, config: RunConfig, repeats: int) -> Bench:
         _check_same(stored, config)
         repeats = max(repeats, stored.info.repeats)
     else:
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            strangers = sorted(path.name for path in directory.iterdir() if not path.name.startswith("."))
-        except OSError as error:
-            raise storage_error(directory, error) from error
-        if strangers:
-            raise ConfigError(
-                f"{directory}: not empty (found {strangers[0]}); give a new directory with --out"
-            )
+        begin_directory(directory)
     info = BenchInfo(format=FORMAT, repeats=repeats, config=flat)
     replace_json(directory / BENCH, info.model_dump(mode="json"))
     return Bench(directory, info)

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
-
 from omnieval.benchmarks import prompts, rows
 from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.choice_request import choice_request, frames_and_sounds
@@ -23,7 +21,7 @@ from omnieval.benchmarks.daily_omni_data import (
     table_of,
     twin_notes,
 )
-from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, StackFrames, plan_headline
+from omnieval.benchmarks.frame_settings import FrameSettings
 from omnieval.config import RunConfig, Strict
 from omnieval.errors import ConfigError, MediaError
 from omnieval.media.carried import CarriedFiles
@@ -46,19 +44,14 @@ QWEN_SYSTEM_PROMPT = (
 _PACKINGS = {"minicpm-interleave": "interleave", "qwen": "video-url"}
 
 
-class Settings(Strict):
+class Settings(FrameSettings):
     """Daily-Omni's own recipe keys; `recipes/daily-omni.yaml` comments on each."""
 
-    plan: PlanName = "minicpm"
-    max_frames: int = Field(64, ge=1)
-    frame_times: FrameTimes = "nominal"
-    stack_frames: StackFrames = 1
     prompt: Literal["official", "omnievalkit"] = "official"
     packing: Literal["minicpm-interleave", "qwen"] = "minicpm-interleave"
     input_mode: Literal["all", "visual", "audio"] = "all"
     system_prompt: str | None = None
     split: str | None = None
-    image: ImageSettings = ImageSettings()
 
 
 class DailyOmni:
@@ -78,7 +71,7 @@ class DailyOmni:
     def headline(self) -> Mapping[str, str]:
         task = self._task
         return {
-            "plan": plan_headline(task.plan, task.max_frames, task.frame_times, task.stack_frames),
+            "plan": task.frames_headline(),
             "prompt": task.prompt,
             "packing": task.packing,
             "input": task.input_mode,
@@ -113,14 +106,9 @@ class DailyOmni:
         if (wants_picture and video is None) or (wants_sound and video is None and audio is None):
             raise MediaError(_missing_message(sample, task.input_mode), kind="media_missing")
         by_frame = wants_picture and task.packing == "minicpm-interleave"
-        return MediaPlan(
+        return task.media_plan(
             video=video,
             audio=audio if wants_sound else None,
-            frame_plan=task.plan,
-            max_frames=task.max_frames,
-            image=task.image.encoding(),
-            real_times=task.frame_times == "real",
-            stack_frames=task.stack_frames if by_frame else 1,
             frames=by_frame,
             segments=by_frame and wants_sound,
             whole_audio=wants_sound and not by_frame and audio is None,

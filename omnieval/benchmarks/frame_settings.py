@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
@@ -9,7 +10,7 @@ from pydantic import AfterValidator, Field
 from omnieval.config import Strict
 from omnieval.errors import ConfigError
 from omnieval.media.plan import check_plan
-from omnieval.types import ImageEncoding
+from omnieval.types import ImageEncoding, MediaPlan
 
 
 def _known_plan(name: str) -> str:
@@ -38,8 +39,42 @@ class ImageSettings(Strict):
         return ImageEncoding(self.format, self.quality, self.subsampling)
 
 
-def plan_headline(plan: str, max_frames: int, times: FrameTimes, stack_frames: int) -> str:
-    """How a report names a choice of frames."""
-    real = ", by real times" if times == "real" else ""
-    stacked = f", stacked by {stack_frames}" if stack_frames > 1 else ""
-    return f"{plan}, at most {max_frames} frames{real}{stacked}"
+class FrameSettings(Strict):
+    """The recipe keys of a benchmark that may show the frames of videos."""
+
+    plan: PlanName = "minicpm"
+    max_frames: int = Field(64, ge=1)
+    frame_times: FrameTimes = "nominal"
+    stack_frames: StackFrames = 1
+    image: ImageSettings = ImageSettings()
+
+    def frames_headline(self) -> str:
+        """How a report names the choice of frames."""
+        real = ", by real times" if self.frame_times == "real" else ""
+        stacked = f", stacked by {self.stack_frames}" if self.stack_frames > 1 else ""
+        return f"{self.plan}, at most {self.max_frames} frames{real}{stacked}"
+
+    def media_plan(
+        self,
+        *,
+        video: Path | None,
+        audio: Path | None = None,
+        frames: bool,
+        segments: bool,
+        whole_audio: bool = False,
+        whole_video: bool = False,
+    ) -> MediaPlan:
+        """A plan of media, its frames as these keys say; the arguments are those of `MediaPlan`."""
+        return MediaPlan(
+            video=video,
+            audio=audio,
+            frame_plan=self.plan,
+            max_frames=self.max_frames,
+            image=self.image.encoding(),
+            real_times=self.frame_times == "real",
+            stack_frames=self.stack_frames if frames else 1,
+            frames=frames,
+            segments=segments,
+            whole_audio=whole_audio,
+            whole_video=whole_video,
+        )

@@ -11,12 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
-
 from omnieval.benchmarks import prompts, rows
 from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.choice_request import choice_request, frames_and_sounds
-from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, StackFrames, plan_headline
+from omnieval.benchmarks.frame_settings import FrameSettings
 from omnieval.benchmarks.hub import blobs_of, hub_id, hub_rows, snapshot_of
 from omnieval.benchmarks.mcq_columns import Columns, Layout
 from omnieval.benchmarks.mcq_rows import AnswerKind, SampleMaker, data_notes
@@ -52,7 +50,7 @@ _MIMES = {
 }
 
 
-class Settings(Strict):
+class Settings(FrameSettings):
     """The recipe keys of a multiple-choice set; `recipes/mcq.yaml` comments on each."""
 
     columns: Columns = Columns()
@@ -60,14 +58,9 @@ class Settings(Strict):
     media_root: Path | None = None
     split: str | None = None
     packing: Literal["interleave", "frames", "video-url"] = "interleave"
-    plan: PlanName = "minicpm"
-    max_frames: int = Field(64, ge=1)
-    frame_times: FrameTimes = "nominal"
-    stack_frames: StackFrames = 1
     sound: Literal["wav", "original"] = "wav"
     prompt: Literal["omnievalkit", "official", "plain"] = "omnievalkit"
     system_prompt: str | None = None
-    image: ImageSettings = ImageSettings()
 
 
 class MultipleChoice:
@@ -89,7 +82,7 @@ class MultipleChoice:
         task = self._task
         return {
             "packing": task.packing,
-            "plan": plan_headline(task.plan, task.max_frames, task.frame_times, task.stack_frames),
+            "plan": task.frames_headline(),
             "prompt": task.prompt,
         }
 
@@ -140,14 +133,9 @@ class MultipleChoice:
             return None
         by_frame = video is not None and task.packing != "video-url"
         segments = by_frame and task.packing == "interleave"
-        return MediaPlan(
+        return task.media_plan(
             video=video,
             audio=sound,
-            frame_plan=task.plan,
-            max_frames=task.max_frames,
-            image=task.image.encoding(),
-            real_times=task.frame_times == "real",
-            stack_frames=task.stack_frames if by_frame else 1,
             frames=by_frame,
             segments=segments,
             whole_audio=sound is not None and not segments and task.sound == "wav",

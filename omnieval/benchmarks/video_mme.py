@@ -15,7 +15,7 @@ from pydantic import Field
 from omnieval.benchmarks import prompts, rows
 from omnieval.benchmarks.base import Dataset
 from omnieval.benchmarks.choice_request import choice_request, frames_and_sounds
-from omnieval.benchmarks.frame_settings import FrameTimes, ImageSettings, PlanName, StackFrames, plan_headline
+from omnieval.benchmarks.frame_settings import FrameSettings, PlanName
 from omnieval.benchmarks.hub import blobs_of, local_folder
 from omnieval.benchmarks.subtitles import subtitle_notes, subtitle_text
 from omnieval.benchmarks.video_mme_data import VideoMMEFiles, data_notes, locate, read_table, sample_of
@@ -44,20 +44,17 @@ _HUB_FILES = (
 )
 
 
-class Settings(Strict):
+class Settings(FrameSettings):
     """Video-MME's own recipe keys; `recipes/video-mme.yaml` comments on each."""
 
     packing: Literal["frames", "interleave", "video-url"] = "frames"
     plan: PlanName = "omnievalkit"
     max_frames: int = Field(96, ge=1)
-    frame_times: FrameTimes = "nominal"
-    stack_frames: StackFrames = 1
     durations: Literal["all", "short", "medium", "long"] = "all"
     subtitles: bool = False
     subtitle_lines: Literal["all", "frames"] = "all"
     prompt: Literal["omnievalkit", "official"] = "omnievalkit"
     system_prompt: str | None = None
-    image: ImageSettings = ImageSettings()
 
 
 class VideoMME:
@@ -76,7 +73,7 @@ class VideoMME:
     def headline(self) -> Mapping[str, str]:
         task = self._task
         frames = {} if task.packing == "video-url" else {
-            "plan": plan_headline(task.plan, task.max_frames, task.frame_times, task.stack_frames)
+            "plan": task.frames_headline()
         }  # fmt: skip
         lines = "at the frames" if task.subtitle_lines == "frames" else "all"
         return {
@@ -115,14 +112,8 @@ class VideoMME:
                 "depth of the data folder, or in a zip archive there; fetch it, or run the rest as it is",
                 kind="media_missing",
             )
-        return MediaPlan(
+        return task.media_plan(
             video=video,
-            audio=None,
-            frame_plan=task.plan,
-            max_frames=task.max_frames,
-            image=task.image.encoding(),
-            real_times=task.frame_times == "real",
-            stack_frames=task.stack_frames if task.packing != "video-url" else 1,
             frames=task.packing != "video-url",
             segments=task.packing == "interleave",
             whole_video=task.packing == "video-url",

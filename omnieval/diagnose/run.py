@@ -15,7 +15,7 @@ from omnieval.engine.execute import Notify
 from omnieval.engine.progress import Listener
 from omnieval.engine.signals import run_to_end
 from omnieval.errors import BackendError, ConfigError, DataError, MediaError, OmnievalError
-from omnieval.runlog.files import replace_json, storage_error
+from omnieval.runlog.files import begin_directory, replace_json
 from omnieval.runlog.store import exists, new_directory
 from omnieval.scored import execute_and_score
 
@@ -103,16 +103,8 @@ def _begin(ladder: Ladder, out: Path | None) -> Path:
     )
     if exists(directory):
         raise ConfigError(f"{directory}: holds a single run; give a new directory with --out")
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        strangers = sorted(path.name for path in directory.iterdir() if not path.name.startswith("."))
-    except OSError as error:
-        raise storage_error(directory, error) from error
-    if DIAGNOSIS not in strangers:
-        if strangers:
-            raise ConfigError(
-                f"{directory}: not empty (found {strangers[0]}); give a new directory with --out"
-            )
+    if not (directory / DIAGNOSIS).exists():
+        begin_directory(directory)
         replace_json(directory / DIAGNOSIS, {"recipe": ladder.recipe.recipe})
     return directory
 

@@ -7,12 +7,12 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from omnieval.errors import ScoringError, StorageError
+from omnieval.errors import ConfigError, ScoringError, StorageError
 from omnieval.runlog.schema import from_line
 
 T = TypeVar("T")
@@ -38,6 +38,21 @@ def storage_error(path: Path, error: OSError, *, then: str = AGAIN) -> StorageEr
     elif error.errno == errno.ENOENT:
         reason = f"no folder {path.parent}; make it first, or name another place"
     return StorageError(f"{path}: cannot be written: {reason}")
+
+
+def begin_directory(directory: Path, *, ours: Callable[[str], bool] = lambda name: name[:1] == ".") -> None:
+    """Make a directory that is to hold one thing only.
+
+    ours: whether a file of this name may lie there already; hidden ones may, unless told.
+    Raises ConfigError where it holds anything else, StorageError.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        others = sorted(path.name for path in directory.iterdir() if not ours(path.name))
+    except OSError as error:
+        raise storage_error(directory, error) from error
+    if others:
+        raise ConfigError(f"{directory}: not empty (found {others[0]}); give a new directory with --out")
 
 
 def written_in_place(path: Path) -> bool:

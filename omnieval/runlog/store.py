@@ -32,6 +32,7 @@ from omnieval.errors import ConfigError, ScoringError
 from omnieval.runlog.files import (
     RESUME,
     LineLog,
+    begin_directory,
     read_lines,
     replace_file,
     replace_json,
@@ -167,14 +168,7 @@ class RunWriter:
 
         Raises ConfigError when the directory holds anything else, StorageError when it cannot be written.
         """
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            strangers = sorted(path.name for path in directory.iterdir() if not _ours(path.name))
-        except OSError as error:
-            raise storage_error(directory, error) from error
-        if strangers or exists(directory):
-            found = strangers[0] if strangers else RUN
-            raise ConfigError(f"{directory}: not empty (found {found}); give a new directory with --out")
+        begin_directory(directory, ours=_ours)
         writer = cls(directory)
         try:
             replace_file(directory / SAMPLES, (to_line(record) for record in planned))

@@ -19,7 +19,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from omnieval.config import RunConfig, differences
 from omnieval.errors import ConfigError
 from omnieval.runlog import Run
-from omnieval.runlog.files import replace_json, storage_error
+from omnieval.runlog.files import begin_directory, replace_json
 from omnieval.runlog.store import exists
 from omnieval.runlog.versioned import Versioned, read_versioned
 from omnieval.suite.plan import SuitePlan
@@ -131,13 +131,7 @@ def begin_or_check(directory: Path, plan: SuitePlan) -> Suite:
         suite = Suite.load(directory)
         _check_same(suite, plan)
         return suite
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        strangers = sorted(path.name for path in directory.iterdir() if not path.name.startswith("."))
-    except OSError as error:
-        raise storage_error(directory, error) from error
-    if strangers:
-        raise ConfigError(f"{directory}: not empty (found {strangers[0]}); give a new directory with --out")
+    begin_directory(directory)
     info = SuiteInfo(
         format=FORMAT,
         name=plan.name,
