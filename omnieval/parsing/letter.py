@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from omnieval.errors import ConfigError
-from omnieval.parsing.careful import careful
 from omnieval.parsing.daily_omni import daily_omni_official
 from omnieval.parsing.daily_omni_upstream import daily_omni_upstream
 from omnieval.parsing.lmms_eval import lmms_eval
@@ -16,8 +15,16 @@ from omnieval.parsing.video_mme import videomme_official
 from omnieval.parsing.vlmevalkit import vlmevalkit
 from omnieval.wording import suggest
 
+
+def _careful(reply: str, options: Mapping[str, str]) -> ParsedLetter:
+    # Its many patterns take longer to compile than the rest of omnieval takes to import.
+    from omnieval.parsing.careful import careful
+
+    return careful(reply, options)
+
+
 RULES: Mapping[str, Rule] = {
-    "careful": careful,
+    "careful": _careful,
     "daily-omni-official": daily_omni_official,
     "daily-omni-upstream": daily_omni_upstream,
     "lmms-eval": lmms_eval,

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from omnieval.stats.clusters import cluster_sums
+from omnieval.stats.distributions import normal_quantile, t_quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +57,8 @@ def clustered_mean(
     groups = len(sums)
     if groups < 2:
         return ClusteredMean(len(array), groups, mean, None, None, None)
-    from scipy.stats import t
-
     error = math.sqrt(groups / (groups - 1) * float(np.sum(sums**2))) / len(array)
-    half = float(t.ppf(0.5 + confidence / 2, groups - 1)) * error
+    half = t_quantile(0.5 + confidence / 2, groups - 1) * error
     return ClusteredMean(len(array), groups, mean, error, mean - half, mean + half)
 
 
@@ -80,19 +79,17 @@ def clustered_fraction(
     mean = clustered_mean([float(outcome) for outcome in outcomes], clusters, confidence)
     if mean is None:
         return None
-    from scipy.stats import norm, t
-
-    fraction, count, z = mean.mean, mean.count, float(norm.ppf(0.5 + confidence / 2))
+    fraction, count, z = mean.mean, mean.count, normal_quantile(0.5 + confidence / 2)
     effective = float(mean.clusters)
     if mean.standard_error:
         independent = fraction * (1 - fraction) / (count - 1)
         effective = min(float(count), count * independent / mean.standard_error**2)
-        effective *= (z / float(t.ppf(0.5 + confidence / 2, mean.clusters - 1))) ** 2
-    low, high = _wilson(fraction, effective, z)
+        effective *= (z / t_quantile(0.5 + confidence / 2, mean.clusters - 1)) ** 2
+    low, high = wilson(fraction, effective, z)
     return ClusteredFraction(mean.clusters, mean.standard_error, effective, low, high)
 
 
-def _wilson(fraction: float, trials: float, z: float) -> tuple[float, float]:
+def wilson(fraction: float, trials: float, z: float) -> tuple[float, float]:
     """Wilson's interval for a number of trials that need not be whole."""
     centre = fraction + z**2 / (2 * trials)
     half = z * math.sqrt(fraction * (1 - fraction) / trials + z**2 / (4 * trials**2))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from omnieval.stats.clustered import wilson
+from omnieval.stats.distributions import beta_quantile, normal_quantile
 
 
 def wilson_interval(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float] | None:
@@ -11,10 +12,13 @@ def wilson_interval(successes: int, trials: int, confidence: float = 0.95) -> tu
     It takes the trials as independent; for questions that share a video see `clustered_fraction`. Neither
     end leaves 0..1, and no successes, or nothing else, still give an interval of some width.
     Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22
-    (1927), as computed by `scipy.stats.binomtest`.
+    (1927).
     Raises ValueError when successes lies outside 0..trials.
     """
-    return _interval(successes, trials, confidence, "wilson")
+    _check(successes, trials)
+    if trials == 0:
+        return None
+    return wilson(successes / trials, trials, normal_quantile(0.5 + confidence / 2))
 
 
 def exact_interval(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float] | None:
@@ -23,20 +27,18 @@ def exact_interval(successes: int, trials: int, confidence: float = 0.95) -> tup
     It never covers less than `confidence`, and is wider than Wilson's for it. The lower end is 0 for no
     successes, the upper end 1 for nothing else.
     Source: C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated in the
-    case of the binomial", Biometrika 26 (1934), as computed by `scipy.stats.binomtest`.
+    case of the binomial", Biometrika 26 (1934), by quantiles of the beta distribution.
     Raises ValueError when successes lies outside 0..trials.
     """
-    return _interval(successes, trials, confidence, "exact")
-
-
-def _interval(
-    successes: int, trials: int, confidence: float, method: Literal["wilson", "exact"]
-) -> tuple[float, float] | None:
-    if not 0 <= successes <= trials:
-        raise ValueError(f"successes must lie in 0..trials, found {successes} of {trials}")
+    _check(successes, trials)
     if trials == 0:
         return None
-    from scipy.stats import binomtest
+    below, failures = 0.5 - confidence / 2, trials - successes
+    low = beta_quantile(below, successes, failures + 1) if successes else 0.0
+    high = beta_quantile(1 - below, successes + 1, failures) if failures else 1.0
+    return low, high
 
-    interval = binomtest(successes, trials).proportion_ci(confidence_level=confidence, method=method)
-    return float(interval.low), float(interval.high)
+
+def _check(successes: int, trials: int) -> None:
+    if not 0 <= successes <= trials:
+        raise ValueError(f"successes must lie in 0..trials, found {successes} of {trials}")

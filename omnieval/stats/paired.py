@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from omnieval.stats.clustered import clustered_mean
 from omnieval.stats.clusters import cluster_sums
+from omnieval.stats.distributions import fair_binomial, fair_binomial_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +87,7 @@ def mcnemar_exact(gained: int, lost: int) -> float:
     """
     if gained + lost == 0:
         return 1.0
-    from scipy.stats import binomtest
-
-    return float(binomtest(gained, gained + lost).pvalue)
+    return min(1.0, 2 * fair_binomial_below(min(gained, lost), gained + lost))
 
 
 def sign_flip_exact(sums: Sequence[int]) -> float:
@@ -102,16 +101,15 @@ def sign_flip_exact(sums: Sequence[int]) -> float:
     Approximate Symmetry Assumption", 2017); its distribution is computed in full.
     """
     import numpy as np
-    from scipy.signal import convolve
-    from scipy.stats import binom
 
     sizes, numbers = np.unique(np.abs([value for value in sums if value]), return_counts=True)
     # The distribution of the sum of positive parts; it is symmetric about half the sum of all sizes.
     chances = np.ones(1)
     for size, number in zip(sizes.astype(int), numbers, strict=True):
-        spread = np.zeros(size * number + 1)
-        spread[::size] = binom.pmf(np.arange(number + 1), number, 0.5)
-        chances = convolve(chances, spread)
+        summed = np.zeros(len(chances) + size * number)
+        for positive, chance in enumerate(fair_binomial(int(number))):
+            summed[size * positive :][: len(chances)] += chance * chances
+        chances = summed
     whole, total = len(chances) - 1, abs(sum(sums))
     tail = chances[: (whole - total) // 2 + 1].sum()
     return float(min(1.0, max(0.0, 2 * tail)))

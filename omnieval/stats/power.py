@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from omnieval.stats.distributions import normal_quantile
+
 
 def samples_to_see(
     points: float,
@@ -28,8 +30,8 @@ def samples_to_see(
             f"expected two different accuracies in 0..1, found {baseline} and {other} ({points} points apart)"
         )
     mean = (baseline + other) / 2
-    by_chance = _quantile(1 - significance / 2) * math.sqrt(2 * mean * (1 - mean))
-    for_sure = _quantile(power) * math.sqrt(baseline * (1 - baseline) + other * (1 - other))
+    by_chance = normal_quantile(1 - significance / 2) * math.sqrt(2 * mean * (1 - mean))
+    for_sure = normal_quantile(power) * math.sqrt(baseline * (1 - baseline) + other * (1 - other))
     return math.ceil(design_effect * ((by_chance + for_sure) / (points / 100)) ** 2)
 
 
@@ -54,8 +56,8 @@ def paired_samples_to_see(
         raise ValueError(
             f"expected a fraction of flips from the change itself to 1, found {flips} for {points} points"
         )
-    by_chance = _quantile(1 - significance / 2) * math.sqrt(flips)
-    for_sure = _quantile(power) * math.sqrt(flips - change**2)
+    by_chance = normal_quantile(1 - significance / 2) * math.sqrt(flips)
+    for_sure = normal_quantile(power) * math.sqrt(flips - change**2)
     return math.ceil(design_effect * ((by_chance + for_sure) / change) ** 2)
 
 
@@ -64,10 +66,4 @@ def visible_difference(standard_error: float, *, power: float = 0.8, significanc
 
     Source: E. Miller, "Adding Error Bars to Evals" (2024). An error of 0 gives 0.
     """
-    return (_quantile(1 - significance / 2) + _quantile(power)) * standard_error
-
-
-def _quantile(probability: float) -> float:
-    from scipy.stats import norm
-
-    return float(norm.ppf(probability))
+    return (normal_quantile(1 - significance / 2) + normal_quantile(power)) * standard_error

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import bootstrap, norm
+from scipy.stats import binomtest, bootstrap, norm
 from scipy.stats import t as student
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
@@ -129,6 +129,7 @@ def test_flipping_signs_is_counted_in_full(sums: list[int]) -> None:
 def test_many_flips_keep_a_probability() -> None:
     assert 0 <= sign_flip_exact([1] * 4000 + [-2] * 3000 + [3] * 2000) < 1e-6
     assert sign_flip_exact([1] * 20000 + [-1] * 20000) == 1
+    assert sign_flip_exact([1] * 20300 + [-1] * 19700) == pytest.approx(binomtest(19700, 40000).pvalue)
 
 
 def test_a_paired_difference_is_bonett_and_prices_where_nothing_is_shared() -> None:
@@ -157,6 +158,7 @@ def test_pairs_of_unequal_length_are_refused() -> None:
         paired_bootstrap([1.0], [1.0, 2.0])
 
 
+@settings(max_examples=20)  # the reference collects garbage at every call
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
 def test_holm_is_holms(p_values: list[float]) -> None:
     assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])
