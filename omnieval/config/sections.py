@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -166,9 +167,17 @@ class EngineConfig(Strict):
         for value in values:
             if not _DEVICE.fullmatch(value):
                 raise ValueError(f"expected npu:N, cuda:N, npu:N+M or cpu, found {value!r}")
-        if len(set(values)) < len(values):
-            raise ValueError("a device is named twice; one engine a card")
+        cards = Counter(card for value in values for card in _cards(value))
+        twice = [card for card, count in cards.items() if count > 1]
+        if twice:
+            raise ValueError(f"{twice[0]} is named twice; one engine a card")
         return values
+
+
+def _cards(device: str) -> list[str]:
+    """`npu:0+1` as npu:0 and npu:1."""
+    kind, _, numbers = device.partition(":")
+    return [f"{kind}:{int(number)}" for number in numbers.split("+")] if numbers else [kind]
 
 
 class TelemetryConfig(Strict):

@@ -165,6 +165,9 @@ def test_a_sound_is_what_the_model_wrote_or_a_failure(model: Path, tmp_path: Pat
         assert user == ["user", "Please read the text below.", "Hello."]
         pair = await backend.generate(spoken("[do: return a pair]", reference))
         assert pair.audio is not None and (pair.audio.rate_hz, pair.audio.frames) == (24_000, 2400)
+        tensor = await backend.generate(spoken("[do: return a tensor]", reference))
+        assert tensor.audio is not None and tensor.audio.frames == 2400
+        assert failed(await backend.generate(spoken("[do: return no numbers]", reference)))[0] == "audio"
         assert failed(await backend.generate(spoken("[do: write half a sound]", reference)))[0] == "audio"
 
     play(configured(model, "seed-tts", backend="transformers-minicpmo"), work)

@@ -16,6 +16,9 @@ from omnieval.backends.engines.model_folder import code_files, model_config, tro
 WORKER = own_process.command("omnieval.backends.minicpmo.worker")
 _EXPECTED = ("tokenizer_config.json",)
 _ASK_DEVICES_S = 180.0
+INSTALL = "pip install 'omnieval[minicpmo]' from PyPI"
+_FOR_CUDA = "; for another release of CUDA first torch, from PyTorch's own index"
+_FOR_ASCEND = "with CANN and, on x86-64, torch for processors, from PyTorch's own index"
 
 
 def needs(model: str, devices: Sequence[str], env: Mapping[str, str], *, trusted: bool) -> list[Need]:
@@ -33,13 +36,12 @@ def _packages(devices: Sequence[str]) -> Need:
         wanted.append("torch_npu")
     missing = [name for name in wanted if find_spec(name) is None]
     if missing == ["torch_npu"]:
-        return Need(
-            "packages",
-            "torch_npu is missing",
-            f"pip install torch-npu=={_version('torch').partition('+')[0]}",
-        )
+        release = _version("torch").partition("+")[0]
+        fix = f"pip install torch-npu=={release} from PyPI, {_FOR_ASCEND}"
+        return Need("packages", "torch_npu is missing", fix)
     if missing:
-        return Need("packages", f"{' and '.join(missing)} missing", "pip install 'omnieval[minicpmo]'")
+        more = f", then torch-npu of torch's release, {_FOR_ASCEND}" if "torch_npu" in wanted else _FOR_CUDA
+        return Need("packages", f"{' and '.join(missing)} missing", INSTALL + more)
     return Need("packages", ", ".join(f"{name} {_version(name)}" for name in wanted))
 
 

@@ -15,6 +15,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from omnieval.backends.minicpmo.loading import CannotLoadError, found_devices, load
+from omnieval.backends.minicpmo.trouble import hint_of, words
+from omnieval.backends.sound.samples import NO_NUMBERS, samples_of
 from omnieval.media.audio import read_audio
 from omnieval.media.encode import encode_wav
 from omnieval.types import JsonDict
@@ -27,17 +30,12 @@ _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "ref_audio": ("tts_ref_audio",),
 }
 _SOUND_HZ = 24_000
-_LONGEST_ERROR = 2000
 # After these a device answers nothing more to this process.
 _DEVICE_LOST = ("cuda error", "npu error", "device-side assert", "acl error", "aclrt", "device lost")
 
 
-class CannotLoadError(Exception):
-    """No model, and what to do about it."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
+class NoNumbersError(Exception):
+    """A sound with samples that are no numbers."""
 
 
 class DeviceLostError(Exception):
@@ -78,78 +76,6 @@ def _own_output() -> IO[str]:
     return own
 
 
-def found_devices() -> JsonDict:
-    """How many cards of each kind this process may use; for `npu` a sentence where its package cannot be
-    loaded."""
-    import torch
-
-    return {"cuda": torch.cuda.device_count(), "npu": _npu_count(torch)}
-
-
-def _npu_count(torch: Any) -> int | str:
-    try:
-        import torch_npu  # noqa: F401 - adds torch.npu
-    except ModuleNotFoundError:
-        return 0
-    except Exception as error:  # noqa: BLE001 - what a driver that is not there raises
-        return _words(error)
-    return int(torch.npu.device_count())
-
-
-def load(settings: JsonDict) -> tuple[Any, JsonDict]:
-    """The model on its device, and what to record of it. Raises CannotLoadError.
-
-    settings: model, device (None: the best that there is), dtype, attention, speaks, trust_remote_code.
-    """
-    try:
-        import torch
-        import transformers
-        from packaging.version import Version
-    except ImportError as error:
-        raise CannotLoadError(_words(error), "pip install 'omnieval[minicpmo]'") from error
-    device = _device(settings["device"])
-    dtype = "dtype" if Version(transformers.__version__) >= Version("4.56") else "torch_dtype"
-    try:
-        model = transformers.AutoModel.from_pretrained(
-            settings["model"],
-            trust_remote_code=settings["trust_remote_code"],
-            attn_implementation=settings["attention"],
-            init_vision=True,
-            init_audio=True,
-            init_tts=settings["speaks"],
-            **{dtype: getattr(torch, settings["dtype"])},
-        )
-        model = model.eval().to(device)
-        if settings["speaks"]:
-            model.init_tts()
-    except ImportError as error:
-        raise CannotLoadError(_words(error), "install what the model's card asks for") from error
-    except Exception as error:
-        raise CannotLoadError(_words(error), _hint_of(error)) from error
-    if not callable(getattr(model, "chat", None)):
-        message = f"{type(model).__name__} has no chat(), so it is no MiniCPM-o"
-        raise CannotLoadError(message, "name the folder of a MiniCPM-o with --model")
-    return model, {
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-        "device": device,
-        "class": type(model).__name__,
-    }
-
-
-def _device(wanted: str | None) -> str:
-    """The device as torch names it; of several cards only the wanted one is visible here, as the first."""
-    found = found_devices()
-    usable = [kind for kind in ("npu", "cuda") if found[kind] and not isinstance(found[kind], str)]
-    kind = wanted.partition(":")[0] if wanted else next(iter(usable), "cpu")
-    if kind != "cpu" and kind not in usable:
-        raise CannotLoadError(
-            f"{wanted}: there is no such device here, found {json.dumps(found)}",
-            "name another with --set 'engine.devices=[cpu]'",
-        )
-    return kind if kind == "cpu" else f"{kind}:0"
-
-
 def answer(model: Any, message: JsonDict) -> JsonDict:
     """The result of one request, as the engine takes it. Raises DeviceLostError."""
     import torch
@@ -178,6 +104,8 @@ def answer(model: Any, message: JsonDict) -> JsonDict:
         text, wave = _text_and_wave(reply)
         if message["sound_file"] is not None and wave is not None:
             _write_if_missing(Path(message["sound_file"]), wave)
+    except NoNumbersError as error:
+        return _failed("audio", error)
     except Exception as error:  # noqa: BLE001 - the model's own code may raise anything
         return _failed_in_chat(torch, error)
     return {"ok": True, "text": text, "seconds": time.monotonic() - began}
@@ -225,41 +153,32 @@ def _text_and_wave(reply: Any) -> tuple[str, Any]:
 
 
 def _write_if_missing(path: Path, wave: Any) -> None:
-    """Some revisions return the sound and write no file."""
+    """Some revisions return the sound and write no file. Raises NoNumbersError."""
     import numpy as np
 
-    if not path.exists():
-        path.write_bytes(encode_wav(np.asarray(wave, dtype=np.float32).reshape(-1), _SOUND_HZ))
+    if path.exists():
+        return
+    samples = samples_of(wave).astype(np.float32)
+    if not np.isfinite(samples).all():
+        raise NoNumbersError(NO_NUMBERS)
+    path.write_bytes(encode_wav(samples, _SOUND_HZ))
 
 
 def _failed_in_chat(torch: Any, error: Exception) -> JsonDict:
-    words = _words(error)
-    if "out of memory" in words.lower() or isinstance(error, MemoryError):
+    said = words(error)
+    if "out of memory" in said.lower() or isinstance(error, MemoryError):
         for kind in ("cuda", "npu"):
             if hasattr(torch, kind) and getattr(torch, kind).is_available():
                 getattr(torch, kind).empty_cache()
-        return _failed("server", error, again=True, hint=_hint_of(error))
-    if any(sign in words.lower() for sign in _DEVICE_LOST):
-        raise DeviceLostError(words) from error
-    kind = "protocol" if isinstance(error, TypeError) and "chat() returned" in words else "server"
+        return _failed("server", error, again=True, hint=hint_of(error))
+    if any(sign in said.lower() for sign in _DEVICE_LOST):
+        raise DeviceLostError(said) from error
+    kind = "protocol" if isinstance(error, TypeError) and "chat() returned" in said else "server"
     return _failed(kind, error)
 
 
 def _failed(kind: str, error: Exception, *, again: bool = False, hint: str | None = None) -> JsonDict:
-    return {"ok": False, "kind": kind, "error": _words(error), "again": again, "hint": hint}
-
-
-def _hint_of(error: Exception) -> str:
-    if "out of memory" in str(error).lower() or isinstance(error, MemoryError):
-        return "free the card of other processes, or lower max_frames or transformers.num_beams"
-    if "trust_remote_code" in str(error):
-        return "read the model's code, then allow it with --set engine.trust_remote_code=true"
-    return "is this the folder of a MiniCPM-o, and does this transformers suit it? See the model's card"
-
-
-def _words(error: Exception) -> str:
-    text = " ".join(f"{type(error).__name__}: {error}".split())
-    return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]} ..."
+    return {"ok": False, "kind": kind, "error": words(error), "again": again, "hint": hint}
 
 
 if __name__ == "__main__":

@@ -46,9 +46,11 @@ def _packages(devices: Sequence[str]) -> list[Need]:
         return [Need("engine", f"not installed: {', '.join(missing)}", _INSTALL)]
     needs = [_versions(installed("vllm"), installed("vllm-omni"))]
     if any(device.startswith("npu") for device in devices) and find_spec(_ASCEND) is None:
-        needs.append(
-            Need("Ascend", "vllm-ascend is not installed", "pip install vllm-ascend of vllm's release")
+        fix = (
+            "pip install --pre vllm-ascend of vllm's release, from PyPI, or take the container in which "
+            "Ascend ships both"
         )
+        needs.append(Need("Ascend", "vllm-ascend is not installed", fix))
     return needs
 
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from omnieval.backends.sound.samples import NO_NUMBERS, samples_of
 from omnieval.media.encode import encode_wav
 from omnieval.types import JsonDict
 
@@ -108,31 +109,12 @@ def _sound(found: Any) -> JsonDict:
     """A WAV of 16 bits, as the engine's own examples write it."""
     import numpy as np
 
-    samples, rate_hz = _samples(found["audio"]), _rate_hz(found.get("sr"))
-    if samples.dtype.kind == "i":
-        samples = samples / float(np.iinfo(samples.dtype).max)
+    samples, rate_hz = samples_of(found["audio"]), _rate_hz(found.get("sr"))
     if not np.isfinite(samples).all():
-        return {"error": "the sound holds samples that are no numbers", "kind": "audio"}
+        return {"error": NO_NUMBERS, "kind": "audio"}
     clipped = int((np.abs(samples) > 1.0).sum())
     wav = base64.b64encode(encode_wav(samples.astype(np.float32), rate_hz)).decode()
     return {"wav": wav, "clipped": clipped}
-
-
-def _samples(audio: Any) -> Any:
-    """[n] in the order in which they came. audio: a tensor or array of any shape, or a list of such."""
-    import numpy as np
-
-    pieces = audio if isinstance(audio, list | tuple) else [audio]
-    arrays = [np.asarray(_on_host(piece)).reshape(-1) for piece in pieces]
-    return np.concatenate(arrays) if arrays else np.zeros(0, np.float32)
-
-
-def _on_host(piece: Any) -> Any:
-    """A tensor's numbers; numpy knows neither bfloat16 nor devices."""
-    if not hasattr(piece, "detach"):
-        return piece
-    tensor = piece.detach().cpu()
-    return (tensor.float() if tensor.is_floating_point() else tensor).numpy()
 
 
 def _rate_hz(value: Any) -> int:

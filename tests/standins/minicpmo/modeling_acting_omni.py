@@ -84,6 +84,10 @@ class ActingOmni(PreTrainedModel):
             return "\ud800 \x1b[31m \x00 " + "x" * 300_000
         if act == "return a pair":
             return "said", np.zeros(2400, dtype=np.float32)
+        if act == "return a tensor":
+            return "said", torch.ones(1, 2400, dtype=torch.bfloat16, requires_grad=True)
+        if act == "return no numbers":
+            return "said", np.full(2400, np.nan, dtype=np.float32)
         if act == "write half a sound":
             Path(path).write_bytes(b"RIFF\x24\x10\x00\x00WAVEfmt ")
         return "done"
