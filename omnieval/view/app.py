@@ -89,7 +89,8 @@ class _Viewer:
         ]
         start = query.page * PAGE
         shown = found[start : start + PAGE]
-        page = runs_page(str(self._folder.root), list(blocks(shown)), query, len(shown), len(found))
+        remarks = self._folder.unreadable()
+        page = runs_page(self._folder.root, list(blocks(shown)), query, len(shown), len(found), remarks)
         return HTMLResponse(page)
 
     def samples(self, request: Request) -> Response:
@@ -103,6 +104,8 @@ class _Viewer:
             unmet = Query.unmet(request.query_params, compared=other is not None)
             remarks = [unmet, about.remark, *_remarks(index)]
             count, rows, counts = found.count(), found.page(), tallies(index.rows)
+        if not counts:
+            remarks.append("No samples are to be found in its samples.jsonl.")
         others = self._folder.others(place, _CHOICES)
         return HTMLResponse(samples_page(place, about, query, rows, count, counts, facets, others, remarks))
 
@@ -145,6 +148,7 @@ class _Viewer:
         path = plain(file, shown.config)
         if not path.is_file():
             raise HTTPException(404, "No such file any more.")
+        path.open("rb").close()  # said here, where it may not be read
         return FileResponse(path, media_type=file.mime)
 
     async def prepare(self, request: Request) -> Response:

@@ -44,22 +44,43 @@ class Folder:
             place = self.runs().get(name)
         return place
 
+    def unreadable(self) -> list[str]:
+        """What is wrong with the folder, or with folders in it that may hold runs."""
+        inside = [self.root] if problem_of(self.root) else [p for p in _folders(self.root) if not _is_run(p)]
+        return [f"{path}: {problem}" for path in inside if (problem := problem_of(path))]
+
     def others(self, place: RunPlace, most: int) -> list[RunPlace]:
         """Runs to compare one with, as last looked up: those of its own group first."""
         found = [run for run in self._known.values() if run.id != place.id]
         return sorted(found, key=lambda run: run.group != place.group)[:most]
 
 
+def problem_of(root: Path) -> str | None:
+    """Why a folder cannot be looked into, if so."""
+    try:
+        os.scandir(root).close()
+        os.stat(os.path.join(root, "."))  # noqa: PTH116, PTH118 - whether it may be entered; a Path drops the dot
+    except FileNotFoundError:
+        return "no such folder"
+    except NotADirectoryError:
+        return "a file, not a folder"
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    return None
+
+
 def find_runs(root: Path) -> dict[str, RunPlace]:
     """The runs in a folder and in its folders, the newest name first; or the one that the folder is."""
     if _is_run(root):
         return _by_id([_place(root, None)])
+    if problem_of(root) is not None:
+        return {}
     found = []
     suite = root if holds_suite(root) else None
     for path in _folders(root):
         if _is_run(path):
             found.append(_place(path, suite))
-        else:
+        elif problem_of(path) is None:
             inside = _folders(path) + (_folders(path / REPEATS) if holds_bench(path) else [])
             found += [_place(inner, path) for inner in inside if _is_run(inner)]
     return _by_id(found)

@@ -26,6 +26,8 @@ HEADERS = {
     "cache-control": "no-store",
 }
 
+_LONGEST = 1_000  # characters of a path
+
 
 class Guard:
     """Middleware around the whole application. remote: other machines may ask, by this one's addresses."""
@@ -67,6 +69,8 @@ class Guard:
             return _no(405, "Only GET, HEAD and POST.")
         if request.method == "POST" and origin is None:
             return _no(403, "A POST needs its origin.")
+        if len(request.url.path) > _LONGEST:
+            return _no(414, "No address here is that long.")
         given = request.query_params.get("token")
         if given is not None and request.url.path == "/" and request.method == "GET":
             if not hmac.compare_digest(given.encode(), self._token.encode()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from omnieval.report.html.markup import Markup, element
 from omnieval.view.headlines import Block, Line
@@ -13,10 +14,17 @@ PAGE = 200
 _HEADS = ("Run", "Result", "What was run", "Remark")
 
 
-def runs_page(root: str, blocks: Sequence[Block], query: Query, shown: int, count: int) -> str:
-    """blocks: those of this page. shown, count: runs on it and on all pages."""
+def runs_page(
+    root: Path, blocks: Sequence[Block], query: Query, shown: int, count: int, remarks: Sequence[str]
+) -> str:
+    """blocks: those of this page. shown, count: runs on it and on all pages. remarks: what cannot be read."""
+    warnings = [element("p", remark, class_="warning") for remark in remarks]
     if not blocks and not query.text:
-        return document("Runs", element("p", f"No run directory in {root}; `omnieval run` writes one."))
+        return document(
+            "Runs", *warnings,
+            element("p", f"There is no run directory in {root} yet. ", element("code", "omnieval run"),
+                    " writes one; reload this page then."),
+        )  # fmt: skip
     find = element(
         "form", element("label", "Name", element("input", type="search", name="text", value=query.text)),
         element("button", "Filter"), method="get", action="/", class_="filters", role="search",
@@ -24,7 +32,8 @@ def runs_page(root: str, blocks: Sequence[Block], query: Query, shown: int, coun
     ) if count > 20 or query.text else None  # fmt: skip
     return document(
         "Runs",
-        element("p", root, class_="about"),
+        element("p", str(root), class_="about"),
+        *warnings,
         find,
         turning(query, "/", shown, count, PAGE) if count > PAGE or not shown else None,
         table("Runs", _HEADS, *(_body(block) for block in blocks)) if blocks else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import socket
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from omnieval.errors import ConfigError
 from omnieval.media.cache import default_cache_dir, users_cache_dir
+from omnieval.view.folders import find_runs, problem_of
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -23,15 +25,16 @@ def serve(
 ) -> None:
     """Show the runs of a folder until interrupted. told: gets the URL, and what should be known beside it.
 
-    Raises ConfigError without the extra `view`, for a folder that is not there, and a host or port that
-    cannot be had.
+    Raises ConfigError without the extra `view`, for a folder that is not there or cannot be read, and a
+    host or port that cannot be had.
     """
     if host not in LOOPBACK and not allow_remote:
         raise ConfigError(
             f"--host {host} lets other machines read the runs; add --allow-remote if that is meant"
         )
-    if not root.is_dir():
-        raise ConfigError(f"{root}: no such folder; name a run directory or a folder of them")
+    problem = problem_of(root)
+    if problem is not None:
+        raise ConfigError(f"{root}: {problem}; name a run directory or a folder of them")
     try:
         import uvicorn
 
@@ -40,25 +43,45 @@ def serve(
         if error.name not in ("uvicorn", "starlette"):
             raise
         raise ConfigError("`omnieval view` needs the extra view: pip install 'omnieval[view]'") from None
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        bound = socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise ConfigError(
-            f"{host}:{port} cannot be listened on: {error.strerror or error}; give another --port"
-        ) from None
-    with bound, _index_folder(told) as folder:
+    with _listening(host, port) as bound, _index_folder(told) as folder:
         number = bound.getsockname()[1]
         token = secrets.token_urlsafe(24)
         app = make_app(root.resolve(), folder, token=token, port=number, remote=allow_remote)
         name = f"[{host}]" if ":" in host else host
         url = f"http://{name}:{number}/?token={token}"
         told(f"{url}\nCtrl-C ends it.")
+        if not find_runs(root):
+            told(f"There is no run directory in {root} yet; the page shows those that come.")
         if browser and _is_desktop():
             webbrowser.open(url)
         # No access log: it would hold the token.
-        settings = uvicorn.Config(app, access_log=False, log_level="warning", timeout_graceful_shutdown=1)
+        settings = uvicorn.Config(
+            app, access_log=False, log_level="warning", timeout_graceful_shutdown=1,
+            ws="none", proxy_headers=False,
+        )  # fmt: skip
         uvicorn.Server(settings).run(sockets=[bound])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Raises ConfigError."""
+    place = f"--host {host!r} --port {port}"
+    try:
+        if host:
+            return socket.create_server(
+                (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
+            )
+        number = 0
+    except (TypeError, UnicodeError):  # a name that cannot be one
+        number = 0
+    except OSError as error:
+        number = error.errno or 0
+    if number <= 0:  # negative: of the look-up
+        raise ConfigError(f"{place}: there is no such address; name one of this machine, as 127.0.0.1")
+    following = {
+        errno.EADDRNOTAVAIL: "name an address of this machine, as 127.0.0.1",
+        errno.EACCES: "give a --port above 1023",
+    }.get(number, "give another --port; 0 takes a free one")
+    raise ConfigError(f"{place} cannot be listened on ({os.strerror(number)}); {following}")
 
 
 @contextlib.contextmanager

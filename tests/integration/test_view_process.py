@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import http.client
+import json
+import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,9 +14,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 
-from tests.command import environment, omnieval, start
+from omnieval.media.encode import encode_wav
+from tests.command import command, environment, omnieval, start
 from tests.runs import choice_run, many_questions
 
 # Python whose import of one package fails as where it was never installed.
@@ -149,7 +154,61 @@ def test_without_the_extra_the_command_to_install_it_is_told(tmp_path: Path, pac
     assert "Traceback" not in done.stderr
 
 
+# Root may read anything, unless it gives that up.
+BOUND = ("setpriv", "--inh-caps=-all", "--bounding-set=-all") if os.geteuid() == 0 else ()
+
+
+@pytest.mark.skipif(
+    bool(BOUND) and shutil.which("setpriv") is None, reason="permissions do not bind root here"
+)
+def test_what_may_not_be_read_is_told(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    (runs / "closed").mkdir(parents=True)
+    locked, mute = (choice_run(runs / name, ["wrong"]).directory for name in ("locked", "mute"))
+    sound = mute / "audio" / "a.wav"
+    sound.parent.mkdir()
+    sound.write_bytes(encode_wav(np.zeros(1600, dtype=np.float32)))
+    told = {"rate_hz": 16_000, "channels": 1, "frames": 1600, "file": "audio/a.wav"}
+    responses = mute / "responses.jsonl"
+    responses.write_text(json.dumps(json.loads(responses.read_text()) | {"audio": told}) + "\n")
+    for path in (runs / "closed", locked / "run.json", sound):
+        path.chmod(0)
+    viewer = subprocess.Popen(
+        [*BOUND, *command("view", runs, "--no-browser")], env=environment(XDG_CACHE_HOME=str(tmp_path / "cache")),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    try:
+        visitor = Visitor(viewer)
+        page = visitor.get("/")[2]
+        assert f"{runs}/closed: cannot be read (Permission denied)" in page
+        assert f"{locked}/run.json" in page
+        assert "Permission denied" in page.partition("<bdi>locked</bdi>")[2]
+        url = "/run/" + page.partition("<bdi>mute</bdi>")[0].rpartition('href="/run/')[2].partition('"')[0]
+        assert "of 1" in until_made(visitor, url)
+        assert visitor.get(f"{url}/sample/0")[0] == 200
+        status, _, text = visitor.get(f"{url}/sample/0/media/0")
+        assert status == 404
+        assert "Permission denied" in text
+        runs.chmod(0o300)
+        assert f"{runs}: cannot be read (Permission denied)" in visitor.get("/")[2]
+    finally:
+        runs.chmod(0o700)
+        viewer.send_signal(signal.SIGINT)
+        rest, _ = viewer.communicate(timeout=20)
+    assert viewer.returncode == 0
+    assert "Traceback" not in rest
+
+
+def test_a_folder_without_runs_is_told_beside_the_url(tmp_path: Path, viewing: Viewing) -> None:
+    (tmp_path / "runs").mkdir()
+    viewer = viewing()
+    Visitor(viewer)
+    viewer.send_signal(signal.SIGINT)
+    rest, _ = viewer.communicate(timeout=20)
+    assert f"There is no run directory in {tmp_path}/runs yet" in rest
+
+
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     done = omnieval("view", tmp_path / "nowhere", "--no-browser")
     assert done.returncode == 2
-    assert "no such folder" in done.stderr
+    assert f"{tmp_path}/nowhere: no such folder; name a run directory or a folder of them" in done.stderr
