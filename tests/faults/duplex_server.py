@@ -29,8 +29,8 @@ class Turn:
 
     fault: None, or one of
     before an answer: die_at_start, hang_at_start, close_busy, close_policy, close_too_large, wrong_order, silent;
-    in its middle, after half of the pieces: die_in_middle, close_in_middle, hang_in_middle, garbage, binary,
-    expired, error_in_middle, lost_audio; otherwise: duplicates, listen, listen_for_good (without response.done),
+    in its middle, after half of the pieces: die_in_middle, close_in_middle, hang_in_middle, garbage, binary, nested,
+    expired, error_in_middle, lost_audio, other_session (dies, and resumes to another); otherwise: duplicates, listen, listen_for_good (without response.done),
     failed, cancelled, no_base64, no_string, no_delta, odd_length, odd_text, text_flood, odd_farewell,
     refuse_heartbeat (and no answer), refuse_resume.
     pause_s: between the pieces of sound. early: a response while the input still sounds, before the answer to it.
@@ -140,6 +140,10 @@ class DuplexServer:
         if fault == "refuse_resume" and resumed:
             await _say(link, "error", error={"code": "session_not_found", "message": "no such session"})
             return
+        if fault == "other_session" and resumed:
+            await _say(link, "session.created", session={"id": "another"})
+            await link.wait_closed()
+            return
         if not resumed:
             session_id = f"s{len(self.sessions)}"
             self.sessions[session_id] = text
@@ -236,7 +240,9 @@ class _Session:
             piece = sound[start : start + step]
             if number == self.turn.pieces // 2:
                 if await self._break(fault):
-                    return fault not in ("hang_in_middle", "garbage", "binary", "expired", "error_in_middle")
+                    return fault not in (
+                        "hang_in_middle", "garbage", "binary", "nested", "expired", "error_in_middle",
+                    )  # fmt: skip
                 if fault == "lost_audio":
                     continue
             data = base64.b64encode(piece).decode()
@@ -258,12 +264,14 @@ class _Session:
 
     async def _break(self, fault: str | None) -> bool:
         """Whether the answer ends here."""
-        if fault in ("die_in_middle", "refuse_resume"):
+        if fault in ("die_in_middle", "refuse_resume", "other_session"):
             self.link.transport.abort()
         elif fault == "close_in_middle":
             await self.link.close(_CLOSING[fault], "as told")
         elif fault == "garbage":
             await self.link.send("{not json")
+        elif fault == "nested":
+            await self.link.send('{"type": "response.done", "response": ' + "[" * 900 + "]" * 900 + "}")
         elif fault == "binary":
             await self.link.send(b"\x00\xff\xfe")
         elif fault == "expired":

@@ -8,22 +8,20 @@ from typing import Any
 from omnieval.backends import faults
 from omnieval.backends.failed import FailedTry
 from omnieval.backends.realtime.clock import SessionClock
-from omnieval.backends.realtime.events import AUDIO, TEXT, TRANSCRIPT, delta_of
+from omnieval.backends.realtime.events import AUDIO, TEXT, TRANSCRIPT, delta_of, stages_of
 from omnieval.backends.realtime.fields import OUTPUT_RATE_HZ
 from omnieval.backends.realtime.log import SessionLog
 from omnieval.backends.realtime.pace import PIECE_MS, DuplexInput
+from omnieval.backends.realtime.played import Played
+from omnieval.backends.realtime.promised import PromisedSound
+from omnieval.backends.realtime.recent import RecentEvents
+from omnieval.backends.realtime.said import Said
 from omnieval.backends.sound.piece import add_base64
-from omnieval.backends.sound.playback import Playback
 from omnieval.backends.sound.spoken import Spoken
-from omnieval.backends.token_times import TokenTimes
 from omnieval.config import PcmConfig
 from omnieval.media.wav import Pcm
-from omnieval.parsing import well_formed
 from omnieval.types import Failure, JsonDict, Response
 
-_MOST_TEXT = 2**20  # characters; nobody speaks as many in one session
-_LONGEST_MS = 1e9
-_LOST_MS = 2.0  # what rounding may make of the server's running length of its sound
 _LOOK = "look at the server's log"
 
 
@@ -46,18 +44,14 @@ class DuplexAnswer:
     ) -> None:
         self._sample_id, self._heard, self._secret = sample_id, heard, secret
         self._spoken = Spoken(pcm.model_copy(update={"rate_hz": pcm.rate_hz or OUTPUT_RATE_HZ}))
-        self._times = TokenTimes()
+        self._said = Said()
         self._clock = SessionClock()
-        self._playback = Playback(speed)
+        self._played = Played(speed)
+        self._promised = PromisedSound()
         self._log = SessionLog()
-        self._transcript: list[str] = []
-        self._text: list[str] = []
-        self._text_size = 0
-        self._seen: set[str] = set()
+        self._recent = RecentEvents()
         self._ids: dict[str, str] = {}
-        self._before_s = 0.0  # sound of earlier responses
-        self._promised_ms = 0.0
-        self._acknowledged_ms = 0
+        self._stages: JsonDict = {}
         self._responses = self._resumed = 0
         self._listened = self._spoke = False
         self.session_id: str | None = None
@@ -88,39 +82,41 @@ class DuplexAnswer:
 
     def acknowledgement(self) -> JsonDict | None:
         """How much has been played by now, if it is played as it comes; None where nothing more has been."""
-        played_ms = self._playback.played_ms(self._clock.now_s())
-        if played_ms <= self._acknowledged_ms:
-            return None
-        self._acknowledged_ms = played_ms
-        return {"type": "playback.ack", "played_ms": played_ms, "committed_ms": played_ms, **self._ids}
+        return self._played.acknowledgement(self._clock.now_s())
 
     def add(self, event: JsonDict) -> None:
         """One event. Raises FailedTry for an error, an end before the answer's, and for unusable sound."""
-        kind = str(event.get("type") or "")
+        kind = event["type"] if isinstance(event.get("type"), str) else ""
         self.last_event = faults.shorten(kind) or "an event without a type"
         self._log.received(self.last_event, self._clock.now_s())
-        name = event.get("event_id")
-        if isinstance(name, str):
-            if name in self._seen:
-                self.note("the server sent events twice; each was taken once")
-                return
-            self._seen.add(name)
+        if self._recent.again(event):
+            self.note("the server sent events twice; each was taken once")
+            return
         if kind == "error":
             raise self._refused(event)
         if kind in ("session.closed", "session.expired") and not self.finished:
             message = f"the session ended with {kind} before response.done"
             raise FailedTry(Failure("server", message, retryable=True, hint=_LOOK))
-        if kind == "session.created":
-            session = event.get("session")
-            found = session.get("id") if isinstance(session, dict) else event.get("session_id")
-            self.session_id = found if isinstance(found, str) else self.session_id
-            self.created = True
+        if kind in ("session.created", "session.resumed"):
+            self._begun(event)
         elif kind.startswith("response.") and not self.finished:
             if not self.created:
                 message = f"{self.last_event} came before session.created"
                 hint = f"is it a full-duplex server? {_LOOK}"
                 raise FailedTry(Failure("protocol", message, retryable=True, hint=hint))
             self._take(kind, event)
+
+    def _begun(self, event: JsonDict) -> None:
+        """Raises FailedTry for another session than the one that was there."""
+        session = event.get("session")
+        found = session.get("id") if isinstance(session, dict) else event.get("session_id")
+        if isinstance(found, str):
+            if self.session_id not in (None, found):
+                was, now = faults.shorten(str(self.session_id)), faults.shorten(found)
+                message = f"the session {was} became {now}, which knows nothing of what was heard before"
+                raise FailedTry(Failure("server", message, retryable=True, hint=_LOOK))
+            self.session_id = found
+        self.created = True
 
     def _take(self, kind: str, event: JsonDict) -> None:
         self._ids |= {
@@ -136,27 +132,21 @@ class DuplexAnswer:
                 self._take_sound(event, delta)
         elif kind in TRANSCRIPT + TEXT and event.get("delta") is not None:
             if delta := delta_of(event):
-                self._take_text(kind, delta)
+                self._said.add(kind, delta, self._clock.now_s())
         elif kind == "response.done":
             self._done(event)
+        response = event.get("response")
+        self._stages |= stages_of(event) | (stages_of(response) if isinstance(response, dict) else {})
 
     def _take_sound(self, event: JsonDict, delta: str) -> None:
         at_s, before_s = self._clock.now_s(), self._spoken.duration_s
         self._spoken.say({"sample_rate_hz": event.get("sample_rate_hz")})
         add_base64(self._spoken, delta, at_s)
-        self._playback.add(at_s, self._spoken.duration_s - before_s)
+        sound_s = self._spoken.duration_s
+        self._played.add(at_s, sound_s - before_s, self._ids)
         details = event.get("metadata")
-        length = details.get("audio_duration_ms") if isinstance(details, dict) else None
-        if isinstance(length, int | float) and 0 <= length < _LONGEST_MS:
-            self._promised_ms = max(self._promised_ms, float(length))
-
-    def _take_text(self, kind: str, delta: str) -> None:
-        self._text_size += len(delta)
-        if self._text_size > _MOST_TEXT:
-            message = f"the text of one session is longer than {_MOST_TEXT} characters"
-            raise FailedTry(Failure("protocol", message, hint=f"the model does not come to an end; {_LOOK}"))
-        (self._transcript if kind in TRANSCRIPT else self._text).append(delta)
-        self._times.take(self._clock.now_s(), 1, is_text=True)
+        length_ms = details.get("audio_duration_ms") if isinstance(details, dict) else None
+        self._promised.piece(length_ms, sound_s)
 
     def _done(self, event: JsonDict) -> None:
         response = event.get("response")
@@ -166,14 +156,16 @@ class DuplexAnswer:
         elif status in ("failed", "cancelled", "incomplete"):
             message = f"the response ended as {status}: {faults.shorten(json.dumps(response))}"
             raise FailedTry(Failure("server", message, retryable=True, hint=_LOOK))
-        missing_ms = self._promised_ms - 1000 * (self._spoken.duration_s - self._before_s)
-        if missing_ms > _LOST_MS:
+        sound_s = self._spoken.duration_s
+        if missing_ms := self._promised.missing_ms(sound_s):
             message = f"{missing_ms:.0f} ms of the sound never came, by the server's own count of its length"
             raise FailedTry(Failure("server", message, retryable=True, hint="look at the connection"))
+        if surplus := self._promised.surplus(sound_s):
+            self.note(surplus)
         self._responses += 1
-        self.speaking, self._promised_ms, self._before_s = False, 0.0, self._spoken.duration_s
-        self._playback.next_response()
-        self._acknowledged_ms = 0
+        self.speaking = False
+        self._promised.done(sound_s)
+        self._played.done()
         if self._heard.sounded:
             self._finish()
 
@@ -186,11 +178,6 @@ class DuplexAnswer:
     def decision(self) -> str | None:
         """What the model chose: `speak`, `listen`, or None as long as it has not."""
         return "speak" if self._spoke else "listen" if self._listened else None
-
-    @property
-    def stalls(self) -> list[list[int]]:
-        """Gaps in the sound, if it is played as it comes: [ms from the request on, how many ms]."""
-        return [[round(1000 * at_s), round(1000 * for_s)] for at_s, for_s in self._playback.stalls]
 
     @property
     def got(self) -> str:
@@ -211,12 +198,13 @@ class DuplexAnswer:
             self.note(f"the input fell up to {self.late_s:.1f} s behind its time, as on a slow link")
         return Response(
             sample_id=self._sample_id,
-            text=well_formed("".join(self._transcript or self._text)),
+            text=self._said.text,
             finish_reason=None if error is not None else "listen" if self.decision == "listen" else "stop",
-            timing=self._clock.timing(self._times, self._spoken, of_sound=self._heard.duration_s > 0),
+            timing=self._clock.timing(self._said, self._spoken, of_sound=self._heard.duration_s > 0),
             error=error,
             audio=self._clock.audio(self._spoken),
             notes=self._spoken.notes,
+            server_metrics=self._stages,
             session={
                 "id": self.session_id,
                 "decision": self.decision,
@@ -224,7 +212,7 @@ class DuplexAnswer:
                 "resumed": self._resumed,
                 "input_ms": self._heard.sent_ms,
                 "late_ms": round(1000 * self.late_s),
-                "stalls": self.stalls,
+                "stalls": self._played.stalls,
                 **self._log.counts(),
             },
         )

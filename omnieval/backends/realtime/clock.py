@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from omnieval.backends.realtime.said import Said
 from omnieval.backends.rounding import rounded
 from omnieval.backends.sound.spoken import Spoken
-from omnieval.backends.token_times import TokenTimes
 from omnieval.types import SpokenAudio, Timing
 
 
@@ -39,7 +39,7 @@ class SessionClock:
         """The answer is whole now."""
         self._end_s = self.now_s()
 
-    def timing(self, times: TokenTimes, spoken: Spoken, *, of_sound: bool) -> Timing:
+    def timing(self, said: Said, spoken: Spoken, *, of_sound: bool) -> Timing:
         """RTF counts from the request on, without the time of the input's sound. of_sound: it has one; an
         answer that begins before its end has no RTF."""
         silence_s = self._silence_s
@@ -55,10 +55,10 @@ class SessionClock:
             return None if at_s is None else rounded(at_s - silence_s)
 
         return Timing(
-            started=self._wall,
-            ttft_s=since(times.first_text_s),
-            itl_s=tuple(rounded(gap) for gap in times.itl_s),
-            tpot_s=times.tpot_s(),
+            started=None if self._wall is None else self._wall + silence_s,
+            ttft_s=since(said.first_s),
+            itl_s=tuple(rounded(gap) for gap in said.times.itl_s),
+            tpot_s=said.times.tpot_s(),
             e2e_s=since(self._end_s),
             ttfp_s=since(spoken.first_s),
             rtf=rounded(rtf),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from omnieval.backends import faults
 from omnieval.backends.failed import FailedTry
@@ -11,6 +12,7 @@ from omnieval.types import Failure, JsonDict
 AUDIO = ("response.audio.delta", "response.output_audio.delta")
 TRANSCRIPT = ("response.audio_transcript.delta", "response.output_audio_transcript.delta")
 TEXT = ("response.text.delta", "response.output_text.delta")
+_MOST_LEVELS = 64
 
 
 def event_of(frame: str | bytes) -> JsonDict:
@@ -19,7 +21,7 @@ def event_of(frame: str | bytes) -> JsonDict:
         event = json.loads(frame)
     except (ValueError, RecursionError):
         event = None
-    if not isinstance(event, dict):
+    if not isinstance(event, dict) or _too_deep(event):
         shown = faults.shorten(frame if isinstance(frame, str) else repr(frame[:200]))
         hint = "the server or a proxy sent a damaged frame; look at their logs"
         raise FailedTry(Failure("protocol", f"expected an event, found: {shown}", retryable=True, hint=hint))
@@ -35,3 +37,22 @@ def delta_of(event: JsonDict) -> str:
         hint = "this is a fault of the server; look at its version and its log"
         raise FailedTry(Failure("protocol", message, retryable=True, hint=hint))
     return delta
+
+
+def stages_of(event: JsonDict) -> JsonDict:
+    """The times of the model's stages, where an event or its response tells them."""
+    metrics = event.get("metrics")
+    stages = metrics.get("stage_metrics") if isinstance(metrics, dict) else None
+    return stages if isinstance(stages, dict) else {}
+
+
+def _too_deep(event: JsonDict) -> bool:
+    """No event has so many levels, and whoever walks through one must come to its ground."""
+    level: list[Any] = [event]
+    for _ in range(_MOST_LEVELS):
+        level = [
+            child
+            for item in level
+            for child in (item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
+        ]
+    return bool(level)

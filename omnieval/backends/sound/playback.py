@@ -16,6 +16,7 @@ class Playback:
         self._speed = speed
         self._ends_s: float | None = None  # when all that has come will have been played
         self._of_response_s = 0.0
+        self._all_s = 0.0
         self.stalls: list[tuple[float, float]] = []
 
     def next_response(self) -> None:
@@ -30,8 +31,9 @@ class Playback:
             self._ends_s = at_s
         self._ends_s += duration_s / self._speed
         self._of_response_s += duration_s
+        self._all_s += duration_s
 
-    def played_ms(self, now_s: float) -> int:
-        """How much of the present response's sound has been played."""
+    def played_s(self, now_s: float) -> float:
+        """How much of all sound has been played."""
         left_s = 0.0 if self._ends_s is None else max(0.0, self._ends_s - now_s) * self._speed
-        return round(1000 * max(0.0, self._of_response_s - left_s))
+        return max(0.0, self._all_s - left_s)
