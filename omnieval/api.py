@@ -43,7 +43,7 @@ from omnieval.export.vllm_bench import write_vllm_bench
 from omnieval.media.source import is_archive
 from omnieval.report.build import Report
 from omnieval.report.compare import Comparison, compare_runs, load_side
-from omnieval.report.gate import GateResult, find_gate, judge_run, load_gate
+from omnieval.report.gate import GateResult, judge_run
 from omnieval.report.html import report_html
 from omnieval.report.speech import SpeechReport
 from omnieval.report.stored import read_report
@@ -430,15 +430,14 @@ def gate(run: Path | str, gate: Path | str | None = None, *, section: str | None
 
     run: a run directory, or a folder of repetitions of one run, such as a bench's directory, whose times are
     then judged by their medians.
-    gate: path of a gate file, or the name of a bundled one; None for the run's own. section: whose lines
-    to take, instead of those for the run's recipe.
+    gate: path of a gate file, or the name of a bundled one; None for that of the run, or of the suite that it
+    is a member of. section: whose lines to take; None for those of a suite's member by its name, else by the
+    run's recipe.
     Raises ConfigError for a bad gate file, ScoringError where the run has not been scored, StorageError.
     """
     side = load_side(repeats_of(Path(run)))
-    chosen = side.run.config.get("gate") if gate is None else gate
-    if chosen is None:
-        raise ConfigError(f"{run}: this run has no gate of its own; give --gate FILE")
-    result = judge_run(side, load_gate(find_gate(chosen)), section=section)
+    judged_by, section = suites.gate_for(side.run, gate, section)
+    result = judge_run(side, judged_by, section=section)
     replace_json(side.run.directory / GATE_JSON, TypeAdapter(GateResult).dump_python(result, mode="json"))
     page = side.run.directory / REPORT_HTML
     if page.is_file():

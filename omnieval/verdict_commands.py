@@ -98,7 +98,10 @@ def gate(
         ),
     ] = None,
     section: Annotated[
-        str | None, typer.Option(help="Whose lines of the gate to take; else those for the run's recipe.")
+        str | None,
+        typer.Option(
+            help="Whose lines of the gate to take; else those for the suite's member or the recipe."
+        ),
     ] = None,
     junit: Annotated[
         Path | None, typer.Option(help="Also write the verdicts as JUnit XML into this file.")

@@ -1,7 +1,7 @@
 """Several recipes run as one: one directory, one report, one gate."""
 
 from omnieval.suite.file import find_suite, is_suite, suite_names
-from omnieval.suite.gate import SuiteGateResult, judge_suite, suite_gate_html, suite_gate_page
+from omnieval.suite.gate import SuiteGateResult, gate_for, judge_suite, suite_gate_html, suite_gate_page
 from omnieval.suite.pages import suite_html, suite_page, write_report
 from omnieval.suite.plan import SuitePlan, check_members, plan_suite
 from omnieval.suite.report import SuiteReport, build_suite_report, report_json
@@ -20,6 +20,7 @@ __all__ = [
     "common_members",
     "compared_pairs",
     "find_suite",
+    "gate_for",
     "holds_suite",
     "is_suite",
     "judge_suite",

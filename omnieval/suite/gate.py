@@ -10,14 +10,15 @@ from pydantic import TypeAdapter
 
 from omnieval.errors import ConfigError, ScoringError
 from omnieval.report.compare import load_side
-from omnieval.report.gate import GateResult, Verdict, find_gate, judge_run, load_gate
+from omnieval.report.gate import Gate, GateResult, Verdict, find_gate, judge_run, load_gate
 from omnieval.report.gate.file import ALL
 from omnieval.report.html import VERDICT_TONES, Tile, counted_lines, report_html, to_html
 from omnieval.report.page import Page, Table
+from omnieval.runlog import Run
 from omnieval.runlog.files import replace_file, replace_json
 from omnieval.runlog.store import GATE_JSON, REPORT_HTML, exists
 from omnieval.suite.plan import section_of
-from omnieval.suite.store import Suite
+from omnieval.suite.store import Suite, member_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,24 @@ class SuiteGateResult:
     members: Mapping[str, GateResult]
     unjudged: Mapping[str, str]
     unused: tuple[str, ...]
+
+
+def gate_for(run: Run, name: str | Path | None, section: str | None) -> tuple[Gate, str | None]:
+    """The gate and the section by which one run is judged; those of its suite where it is a member of one.
+
+    name, section: what was asked for, which goes before anything else. Raises ConfigError for a bad gate, or
+    where neither the run nor its suite has one; ScoringError for a damaged suite.
+    """
+    found = member_of(run.directory) if name is None or section is None else None
+    chosen = run.config.get("gate") if name is None else name
+    if chosen is None and found is not None:
+        chosen = found[0].info.gate
+    if chosen is None:
+        raise ConfigError(f"{run.directory}: this run has no gate of its own; give --gate FILE")
+    gate = load_gate(find_gate(chosen))
+    if section is None and found is not None:
+        section = section_of(gate, found[1].name, str(run.config["recipe"]))
+    return gate, section
 
 
 def judge_suite(suite: Suite, name: str | Path | None = None) -> SuiteGateResult:

@@ -81,6 +81,18 @@ def holds_suite(directory: Path) -> bool:
     return (directory / SUITE).is_file()
 
 
+def member_of(directory: Path) -> tuple[Suite, StoredMember] | None:
+    """The suite that a run directory is a member of, and as which; None for a run that stands alone.
+
+    Raises ScoringError for a damaged suite.
+    """
+    place = directory.resolve()
+    if not holds_suite(place.parent):
+        return None
+    suite = Suite.load(place.parent)
+    return next(((suite, member) for member in suite.info.members if member.name == place.name), None)
+
+
 def common_members(directories: Sequence[Path]) -> list[str]:
     """The members that were begun in each of these suites, in the first one's order.
 

@@ -329,7 +329,7 @@ def test_drawing_voices_again_gives_the_interval_that_scipy_gives() -> None:
     sizes = np.bincount(labels)
     reference = bootstrap(
         (change, sizes), lambda sums, counts, axis: sums.sum(axis) / counts.sum(axis), paired=True,
-        vectorized=True, n_resamples=4000, method="percentile", rng=8,
+        vectorized=True, n_resamples=4000, method="percentile", random_state=8,
     ).confidence_interval  # fmt: skip
     width = reference.high - reference.low
     assert (found.low, found.high) == pytest.approx((reference.low, reference.high), abs=0.05 * width)

@@ -147,10 +147,35 @@ def test_a_member_ends_early_by_the_lines_of_its_own_name_however_it_is_resumed(
         "daily-omni": "pass", "hard": "fail",
     }  # fmt: skip
     member = suite.directory / "hard"
+    assert [line.text for line in api.gate(member).lines] == ["accuracy >= 0.8"]
     before = (member / "responses.jsonl").read_bytes()
     api.resume_suite(suite.directory)
     api.resume(member)
     assert (member / "responses.jsonl").read_bytes() == before
+
+
+def test_a_member_is_judged_alone_as_in_its_suite(tmp_path: Path, cache_dir: Path) -> None:
+    gate, other = tmp_path / "gate.yaml", tmp_path / "other.yaml"
+    gate.write_text("hard:\n  - rows == 24\ndaily-omni:\n  - rows == 23\n")
+    other.write_text("daily-omni:\n  - rows >= 1\n")
+    plan = tmp_path / "two.yaml"
+    plan.write_text("gate: gate.yaml\nmembers:\n  - daily-omni\n  - {recipe: daily-omni, name: hard}\n")
+    suite = api.run_suite(
+        plan, out=tmp_path / "suite", sample=True, backend="chance", cache_dir=cache_dir, limit=1
+    )
+    together = api.gate_suite(suite).members
+    assert [found.verdict for found in together.values()] == ["pass", "fail"]
+    for name, found in together.items():
+        assert api.gate(suite.directory / name) == api.gate(suite.directory / name, gate) == found
+    hard = suite.directory / "hard"
+    (tmp_path / "link").symlink_to(hard)
+    assert api.gate(tmp_path / "link", gate).verdict == "fail"
+    assert api.gate(hard, gate, section="daily-omni").verdict == "pass"
+    assert api.gate(hard, other).verdict == "pass", "a gate without the member's name goes by the recipe"
+    moved = hard.rename(tmp_path / "hard")
+    assert api.gate(moved, gate).verdict == "pass", "a run that stands alone goes by its recipe"
+    with pytest.raises(ConfigError, match="no gate of its own; give --gate"):
+        api.gate(moved)
 
 
 def test_a_member_without_lines_that_an_early_end_could_decide_is_named(

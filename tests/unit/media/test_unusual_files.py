@@ -98,7 +98,7 @@ def with_cover(path: Path, source: Path) -> Path:
     with av.open(str(source)) as given, av.open(str(path), "w", format="mp4") as container:
         cover = container.add_stream("mjpeg", rate=1)
         cover.width, cover.height, cover.pix_fmt = 320, 240, "yuvj420p"
-        cover.disposition = Disposition.attached_pic
+        cover.disposition = Disposition.attached_pic.value
         copies = {stream.index: container.add_stream_from_template(stream) for stream in given.streams}
         picture = av.VideoFrame.from_ndarray(np.zeros((240, 320, 3), np.uint8), format="rgb24")
         container.mux(cover.encode(picture) + cover.encode(None))
