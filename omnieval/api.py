@@ -172,6 +172,7 @@ def bench(
         plan_bench(recipe, list(flattened(settings)), sample=sample),
         repeats=repeats,
         out=None if out is None else Path(out).expanduser(),
+        against=other,
         api_key=api_key,
         listener=listener,
         notify=notify,

@@ -104,6 +104,7 @@ def bench(
             config,
             repeats=LEAST_REPEATS if repeats is None else repeats,
             out=out,
+            against=other,
             api_key=api_key,
             listener=listener,
             notify=lambda line: print_line(console, line, style="dim"),

@@ -191,6 +191,8 @@ def _notes(cold: BenchRun | None, repeats: Sequence[BenchRun], speed: Sequence[S
     if len(servers) > 1:
         shown = ", ".join(sorted(" ".join(str(part) for part in server if part) for server in servers))
         notes.append(f"the server changed between the repeats: {shown}")
+    if repeats and not speed:
+        notes.append(f"no speed: the backend {repeats[0].run.config['backend']} tells no times")
     for row in speed:
         if row.figure == "rtf.p50" and row.high - row.low > RTF_REAL:
             notes.append(

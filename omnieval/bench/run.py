@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from omnieval.bench.against import require_same_data
 from omnieval.bench.files import write_report
 from omnieval.bench.report import BenchReport
 from omnieval.bench.store import COLD, LEAST_REPEATS, Bench, begin_or_check, holds_bench, withdraw
@@ -19,7 +20,7 @@ from omnieval.engine.execute import Execution, Notify
 from omnieval.engine.fill import fill_cache
 from omnieval.engine.progress import Listener
 from omnieval.engine.signals import run_to_end
-from omnieval.errors import ConfigError, DataError, ScoringError, StorageError
+from omnieval.errors import BackendError, ConfigError, DataError, ScoringError, StorageError
 from omnieval.runlog import Run
 from omnieval.runlog.store import exists, new_directory
 from omnieval.scored import execute_and_score, score_with
@@ -59,6 +60,7 @@ def run_bench(
     *,
     repeats: int = LEAST_REPEATS,
     out: Path | None = None,
+    against: Bench | None = None,
     api_key: str | None = None,
     listener: Listener = lambda _: None,
     notify: Notify = lambda _: None,
@@ -66,7 +68,8 @@ def run_bench(
 ) -> BenchExecution:
     """Begin or continue a bench: prepare all media, then one cold run, then the repeats.
 
-    Runs that are finished stay as they are; one that was interrupted is continued.
+    Runs that are finished stay as they are; one that was interrupted is continued. against: a bench that
+    must have asked the same data.
     Raises ConfigError, DataError before anything is asked; BackendError, StorageError.
     """
     if repeats < LEAST_REPEATS:
@@ -82,13 +85,15 @@ def run_bench(
     ending: Literal["finished", "interrupted", "stopped"] = "finished"
     failure: str | None = None
     if missing:
-        run_to_end(lambda: require_ready(config, api_key))
         try:
+            if against is not None:
+                require_same_data(config, against)
+            run_to_end(lambda: require_ready(config, api_key))
             notify("preparing all media first, so that no request waits for them")
             filled = fill_cache(config, listener=listener, notify=lambda _: None)
         except KeyboardInterrupt:  # what is ready stays
             return BenchExecution(bench, "interrupted")
-        except (ConfigError, DataError):
+        except (ConfigError, DataError, BackendError):
             if begun:
                 withdraw(bench)
             raise
@@ -97,15 +102,21 @@ def run_bench(
     try:
         for name in missing:
             notify(f"run {bench.names.index(name) + 1} of {len(bench.names)}: {name}")
-            execution = execute_and_score(
-                _config_of(name, bench, config), out=bench.directory / name, api_key=api_key,
-                listener=listener, notify=notify, heard=heard,
-            )  # fmt: skip
-            ending, failure = _after(execution)
+            try:
+                execution = execute_and_score(
+                    _config_of(name, bench, config), out=bench.directory / name, api_key=api_key,
+                    listener=listener, notify=notify, heard=heard,
+                )  # fmt: skip
+            except BackendError as error:
+                if not any(bench.finished(other) for other in bench.names):
+                    raise
+                ending, failure = "stopped", str(error)
+            else:
+                ending, failure = _after(execution)
             if ending != "finished":
                 break
-    except StorageError:
-        raise  # there is no place for a report either
+    except StorageError as error:  # there is no place for a report either
+        raise StorageError(f"{error}; to continue: omnieval bench --resume {directory}") from error
     except BaseException:
         _write_report(bench)
         raise

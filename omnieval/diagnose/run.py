@@ -14,7 +14,7 @@ from omnieval.engine.deployment import require_ready
 from omnieval.engine.execute import Notify
 from omnieval.engine.progress import Listener
 from omnieval.engine.signals import run_to_end
-from omnieval.errors import BackendError, ConfigError, DataError, MediaError, OmnievalError
+from omnieval.errors import BackendError, ConfigError, DataError, MediaError, OmnievalError, StorageError
 from omnieval.runlog.files import begin_directory, replace_json
 from omnieval.runlog.store import exists, new_directory
 from omnieval.scored import execute_and_score
@@ -55,6 +55,8 @@ def run_ladder(
     notify(f"directory: {directory}")
     try:
         return _climb(ladder, directory, api_key, listener, notify)
+    except StorageError as error:
+        raise StorageError(f"{error}; to continue: the same command with --out {directory}") from error
     except OmnievalError:
         _leave_no_trace(directory)
         raise

@@ -141,6 +141,11 @@ class FaultServer:
         while self._tasks:
             await asyncio.wait(self._tasks)
 
+    def die(self, exchange: Exchange) -> None:
+        """Take no more connections and cut the one of a script, which calls this."""
+        self._server.close()
+        exchange.reset()
+
     def _call(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=30)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import signal
 import subprocess
 import time
@@ -13,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from omnieval import api
+from omnieval.errors import StorageError
 from omnieval.samples import sample_dir
 from tests.command import omnieval, start
 from tests.faults.server import DONE, Exchange, FaultServer, chunk
@@ -129,6 +132,23 @@ def of_chance(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     )  # fmt: skip
     assert done.returncode in (0, 1), done.stderr
     return out
+
+
+def test_a_rung_that_cannot_be_written_says_how_to_go_on(
+    of_chance: Path, cache_dir: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "d"
+    settings: dict[str, Any] = {
+        "sample": True, "backend": "chance", "limit": 1, "max_frames": 1, "plan": "uniform",
+        "cache_dir": str(cache_dir), "out": out,
+    }  # fmt: skip
+    shutil.copytree(of_chance, out)
+    shutil.rmtree(out / "sound")
+    (out / "sound").write_text("in the way of a folder")
+    with pytest.raises(StorageError, match=f"; to continue: the same command with --out {out}$"):
+        api.diagnose("daily-omni", **settings)
+    (out / "sound").unlink()
+    assert api.diagnose("daily-omni", **settings).complete
 
 
 def test_its_directory_is_reported_like_a_runs(of_chance: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from omnieval import api
 from omnieval.bench import BenchReport
-from omnieval.errors import ConfigError
+from omnieval.errors import ConfigError, StorageError
 from tests.command import lines, omnieval, start
 from tests.faults.server import DONE, EVENT_STREAM, Behaviour, Exchange, FaultServer, chunk
 
@@ -152,6 +152,51 @@ def test_the_command_says_that_broken_output_does_not_count(cache_dir: Path, tmp
     assert "THE SPEED DOES NOT COUNT" in done.stdout
 
 
+def test_one_broken_repeat_is_named(cache_dir: Path, tmp_path: Path) -> None:
+    with FaultServer() as server:
+
+        async def breaks_once(exchange: Exchange) -> None:
+            in_second = 2 * ASKED < len(server.requests) <= 3 * ASKED
+            await exchange.answer("?" * 40 if in_second else "B")
+
+        server.script = breaks_once
+        report = bench(server, cache_dir, tmp_path / "b")
+        shutil.copytree(tmp_path / "b", tmp_path / "again")
+        shutil.rmtree(tmp_path / "again" / "repeats" / "run-2")
+        assert bench(server, cache_dir, tmp_path / "again").counts
+        assert len(server.requests) == 5 * ASKED
+    assert [row.name for row in report.outputs if row.broken] == ["repeats/run-2"]
+    assert (report.complete, report.counts) == (True, False)
+    (told,) = [line for line in report.warnings if "DOES NOT COUNT" in line]
+    assert "the output of repeats/run-2 is broken (4 of 4 replies are unhealthy" in told
+
+
+def test_a_server_that_dies_in_the_second_repeat_costs_nothing_that_is_done(
+    cache_dir: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "b"
+    before = 2 * ASKED + 1
+    with FaultServer() as server:
+        given = arguments(server, cache_dir, out)
+
+        async def dies(exchange: Exchange) -> None:
+            if len(server.requests) > before:
+                server.die(exchange)
+            else:
+                await exchange.answer("B")
+
+        server.script = dies
+        done = omnieval(*given, "--set", "retry.wait_for_server_s=0.2", "--set", "retry.first_wait_s=0.01")
+    assert done.returncode == 4, done.stderr
+    assert f"to continue: omnieval bench --resume {out}" in done.stderr
+    assert "INCOMPLETE: 1 of 3 repeats done" in done.stdout
+    with FaultServer() as server:
+        again = omnieval("bench", "--resume", out, "--base-url", server.base_url)
+        assert len(server.requests) == 4 * ASKED - before
+    assert again.returncode == 0, again.stderr
+    assert json.loads((out / "report.json").read_text())["complete"]
+
+
 def test_against_a_bench_with_broken_output(steady: Path, cache_dir: Path, tmp_path: Path) -> None:
     with FaultServer(after(0.0, "!" * 40)) as server:
         bench(server, cache_dir, tmp_path / "broken")
@@ -171,8 +216,14 @@ def test_another_load_is_warned_of_and_other_data_are_refused(
             "mcq-pictures", sample=True, backend="chance", out=tmp_path / "other", cache_dir=cache_dir
         )
         assert other.complete
+        assert "no speed: the backend chance tells no times" in other.notes
         with pytest.raises(ConfigError, match="cannot be compared"):
             bench(server, cache_dir, tmp_path / "two", concurrency=2, against=tmp_path / "other")
+        asked = len(server.requests)
+        with pytest.raises(ConfigError, match=r"other asked other data .* leave out --against"):
+            bench(server, cache_dir, tmp_path / "three", against=tmp_path / "other")
+        assert len(server.requests) == asked, "that is said before anything is asked"
+        assert not (tmp_path / "three").exists()
 
 
 def test_what_is_finished_stays_and_more_repeats_are_added(
@@ -190,6 +241,20 @@ def test_what_is_finished_stays_and_more_repeats_are_added(
             bench(server, cache_dir, out, concurrency=3)
     assert (report.done, report.repeats) == (4, 4)
     assert before == {name: (out / name / "responses.jsonl").read_bytes() for name in NAMES}
+
+
+def test_a_repeat_that_cannot_be_written_says_how_the_bench_goes_on(
+    steady: Path, cache_dir: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "b"
+    shutil.copytree(steady, out)
+    shutil.rmtree(out / "repeats" / "run-3")
+    (out / "repeats" / "run-3").write_text("in the way of a folder")
+    with FaultServer() as server:
+        with pytest.raises(StorageError, match=f"run-3.*; to continue: omnieval bench --resume {out}$"):
+            bench(server, cache_dir, out)
+        (out / "repeats" / "run-3").unlink()
+        assert bench(server, cache_dir, out).complete
 
 
 @pytest.mark.parametrize("end", [pytest.param(signal.SIGKILL, marks=pytest.mark.slow), signal.SIGINT])
