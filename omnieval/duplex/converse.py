@@ -100,8 +100,9 @@ async def _until_held(
             if not await _before(stop, held):
                 return answer.response(Failure("connection", "interrupted", hint="the session was ended"))
             response = held.result()
-            busy = response.error is not None and response.error.kind == "busy"
-            wait_s = wait_seconds(config.retry, attempt, response.error) if busy and response.error else None
+            error = response.error
+            refused = error is not None and error.kind == "busy" and answer.decision is None
+            wait_s = wait_seconds(config.retry, attempt, error) if refused and error else None
             if wait_s is None:
                 return response
             notify(f"the server has no room for a session; trying again in {wait_s:.1f} s")

@@ -8,9 +8,10 @@ from pathlib import Path
 from omnieval.backends.realtime.pace import RATE_HZ
 from omnieval.errors import MediaError
 from omnieval.media.audio import read_audio
-from omnieval.media.wav import PcmFormat, parse_wav
+from omnieval.media.wav import PcmFormat, parse_wav, wav_head
 
 _WANTED = PcmFormat(RATE_HZ, 1)
+_HEAD_BYTES = 2**16  # enough to refuse what is no such file before all of it is read
 
 
 def read_input(path: Path, *, convert: bool = False) -> bytes:
@@ -26,7 +27,12 @@ def read_input(path: Path, *, convert: bool = False) -> bytes:
     if not path.is_file():
         raise MediaError(f"{path}: no such file; name a recording with --input-wav", kind="media_missing")
     try:
-        pcm = parse_wav(path.read_bytes())
+        with path.open("rb") as file:
+            begin = file.read(_HEAD_BYTES)
+            head = wav_head(begin)
+            if head is not None and head.format != _WANTED:
+                raise MediaError(f"expected {_WANTED}, found {head.format}")
+            pcm = parse_wav(begin + file.read())
     except OSError as error:
         raise MediaError(f"{path}: cannot be read: {error.strerror or error}") from error
     except MediaError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from omnieval.backends.faults import redact
 from omnieval.backends.realtime.answer import DuplexAnswer
 from omnieval.duplex.conversation import Conversation, Latency, Trouble
 from omnieval.errors import ConfigError, StorageError
-from omnieval.media.wav import write_wav
+from omnieval.media.wav import Pcm, write_wav
 from omnieval.runlog.files import LineLog, replace_file, replace_json, storage_error
 from omnieval.types import JsonDict, Response, SpokenAudio
 
@@ -25,8 +26,9 @@ _LONG = 500  # characters; sound is longer, text is not
 class Recorder:
     """`events.jsonl`, `audio_chunks/0001.wav` ..., and at the end `output.wav` and `result.json`.
 
-    A disk that fills up ends no session: what comes then is kept in memory for the end. Raises ConfigError
-    where the folder holds something already, StorageError where it cannot be written from the start.
+    A thread of its own writes, so that a slow disk delays no event. A disk that fills up ends no session:
+    what comes then is kept in memory for the end. Raises ConfigError where the folder holds something
+    already, StorageError where it cannot be written from the start.
     """
 
     def __init__(self, directory: Path, secret: str | None = None) -> None:
@@ -41,6 +43,7 @@ class Recorder:
             raise storage_error(directory, error) from error
         self._events = LineLog(directory / "events.jsonl")
         self._began = time.monotonic()
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="omnieval-duplex")
         self._frames = 0
         self._chunk_count = 0
         self._trouble: StorageError | None = None
@@ -49,10 +52,11 @@ class Recorder:
         """One event, sound in it replaced by its length, and the sound that has come with it."""
         if self._trouble is not None:
             return
-        try:
-            self._write(direction, event, answer)
-        except StorageError as error:
-            self._trouble = error
+        at_ms = round(1000 * (time.monotonic() - self._began))
+        line = json.dumps({"at_ms": at_ms, "direction": direction, "event": _shown(event)})
+        pcm = answer.sound_since(self._frames) if direction == "received" else None
+        self._frames += pcm.frames if pcm else 0
+        self._writer.submit(self._write, redact(line, self._secret).encode() + b"\n", pcm)
 
     def finish(self, response: Response, asked: JsonDict) -> Conversation:
         """Write the sound and the result, also of a failed session. asked: what was sent, for the reader.
@@ -60,6 +64,7 @@ class Recorder:
         Where the folder takes them no longer they go to a new temporary one, which the result names. Raises
         StorageError where that cannot be written either.
         """
+        self._writer.shutdown()
         try:
             self._events.close()
         except OSError as error:
@@ -77,15 +82,19 @@ class Recorder:
                 f"{self._chunks}"
             ) from error
 
-    def _write(self, direction: str, event: JsonDict, answer: DuplexAnswer) -> None:
-        at_ms = round(1000 * (time.monotonic() - self._began))
-        line = json.dumps({"at_ms": at_ms, "direction": direction, "event": _shown(event)})
-        self._events.append(redact(line, self._secret).encode() + b"\n")
-        pcm = answer.sound_since(self._frames) if direction == "received" else None
-        if pcm is not None and pcm.frames:
-            replace_file(self._chunks / f"{self._chunk_count + 1:04}.wav", [write_wav(pcm)])
-            self._frames += pcm.frames
-            self._chunk_count += 1
+    def _write(self, line: bytes, pcm: Pcm | None) -> None:
+        """In the writing thread."""
+        if self._trouble is not None:
+            return
+        try:
+            self._events.append(line)
+            if pcm is not None and pcm.frames:
+                replace_file(self._chunks / f"{self._chunk_count + 1:04}.wav", [write_wav(pcm)])
+                self._chunk_count += 1
+        except StorageError as error:
+            self._trouble = error
+        except OSError as error:
+            self._trouble = storage_error(self.directory, error)
 
     def _save(self, place: Path, response: Response, asked: JsonDict) -> Conversation:
         sound = place / "output.wav"
@@ -139,6 +148,8 @@ def _ms(seconds: float | None) -> float | None:
 def _shown(value: Any, key: str = "") -> Any:
     if isinstance(value, dict):
         return {name: _shown(child, name) for name, child in value.items()}
+    if isinstance(value, list):
+        return [_shown(child, key) for child in value]
     if key in _SOUNDS and isinstance(value, str) and len(value) > _LONG:
         return f"{len(value)} characters of sound"
     return value

@@ -30,9 +30,9 @@ class Turn:
     fault: None, or one of
     before an answer: die_at_start, hang_at_start, close_busy, close_policy, close_too_large, wrong_order, silent;
     in its middle, after half of the pieces: die_in_middle, close_in_middle, hang_in_middle, garbage, binary, nested,
-    expired, error_in_middle, lost_audio, other_session (dies, and resumes to another); otherwise: duplicates, listen, listen_for_good (without response.done),
-    failed, cancelled, no_base64, no_string, no_delta, odd_length, odd_text, text_flood, odd_farewell,
-    refuse_heartbeat (and no answer), refuse_resume.
+    expired, error_in_middle, full_in_middle, lost_audio, other_session (dies, and resumes to another);
+    otherwise: duplicates, listen, listen_for_good (without response.done), failed, cancelled, no_base64, no_string,
+    no_delta, odd_length, odd_text, text_flood, odd_farewell, refuse_heartbeat (and no answer), refuse_resume.
     pause_s: between the pieces of sound. early: a response while the input still sounds, before the answer to it.
     """
 
@@ -241,7 +241,7 @@ class _Session:
             if number == self.turn.pieces // 2:
                 if await self._break(fault):
                     return fault not in (
-                        "hang_in_middle", "garbage", "binary", "nested", "expired", "error_in_middle",
+                        "hang_in_middle", "garbage", "binary", "nested", "expired", "error_in_middle", "full_in_middle",
                     )  # fmt: skip
                 if fault == "lost_audio":
                     continue
@@ -278,6 +278,8 @@ class _Session:
             await _say(self.link, "session.expired")
         elif fault == "error_in_middle":
             await _say(self.link, "error", error={"code": "internal_error", "message": "the talker failed"})
+        elif fault == "full_in_middle":
+            await _say(self.link, "error", error={"code": "resource_exhausted", "message": "no place left"})
         elif fault != "hang_in_middle":
             return False
         return True

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import gc
 import signal
+import socket
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,8 +18,10 @@ from websockets.asyncio.client import ClientConnection
 
 from omnieval import api
 from omnieval.backends.base import BackendContext
+from omnieval.backends.failed import FailedTry
 from omnieval.backends.realtime.answer import DuplexAnswer
 from omnieval.backends.realtime.duplex import RealtimeDuplex, create
+from omnieval.backends.realtime.link import RealtimeServer
 from omnieval.backends.realtime.pace import Pacer
 from omnieval.errors import ConfigError
 from omnieval.media.wav import parse_wav
@@ -408,3 +412,50 @@ def test_a_run_over_the_sample_says_every_line(cache_dir: Path, tmp_path: Path) 
     responses = lines(tmp_path / "run" / "responses.jsonl")
     assert [row["error"]["kind"] for row in responses if row["error"]] == ["busy"]
     assert len(list((tmp_path / "run" / "audio").glob("*.wav"))) == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "hint"),
+    [
+        (b"HTTP/1.1 302 Found\r\nLocation: ws://127.0.0.1:9/elsewhere\r\n\r\n", "configuration", "final one"),
+        (b"HTTP/1.1 404 Not Found\r\n\r\n", "configuration", "session_mode: duplex"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", "configuration", "session_mode: duplex"),
+        (b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 7\r\n\r\n", "busy", "not ready"),
+        (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", "protocol", "session_mode: duplex"),
+        (b"SSH-2.0-OpenSSH\r\n", "connection", "is the server up"),
+    ],
+)
+def test_what_is_no_full_duplex_server_is_named(reply: bytes, kind: str, hint: str) -> None:
+    """A redirection is not followed, since the key goes along."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(2**16)
+                connection.sendall(reply)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        server = DuplexServer(lambda _, n: Turn(), lambda _: SOUND, port=listening.getsockname()[1])
+        found = ask(server)[0].error
+        thread.join(10)
+    assert found is not None
+    assert found.kind == kind, found
+    assert hint in (found.hint or "")
+
+
+def test_a_proxy_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("no_proxy", "NO_PROXY", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", "ftp://127.0.0.1:9")
+    monkeypatch.setenv("https_proxy", "ftp://127.0.0.1:9")
+
+    async def connect() -> None:
+        async with RealtimeServer("http://192.0.2.1/v1", None, connect_s=15).connected():
+            pass
+
+    with pytest.raises(FailedTry) as caught:
+        asyncio.run(connect())
+    assert caught.value.failure.kind == "configuration"
+    assert "NO_PROXY" in (caught.value.failure.hint or "")

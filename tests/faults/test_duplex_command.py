@@ -39,6 +39,8 @@ def test_all_files_of_a_conversation(tmp_path: Path) -> None:
     found = talk(server, tmp_path)
     assert (found["ok"], found["model_decision"], found["errors"]) == (True, "speak", [])
     assert (found["audio_chunk_count"], found["output_sample_rate_hz"]) == (8, 24_000)
+    assert (found["transcript"], found["output_duration_s"]) == ("mhmheard", 1.2)
+    assert set(found["latency"]) == {"ttft_ms", "ttfp_ms", "rtf", "measurement_origin"}
     assert found["session"]["responses"] == 2
     assert found["latency"]["measurement_origin"] == "first_silence_append"
     assert found["latency"]["ttfp_ms"] < 0  # it spoke before the input was over
@@ -89,16 +91,13 @@ def test_another_format_is_refused_with_the_command_or_converted(tmp_path: Path)
     assert "give another --out" in again.stderr
 
 
-def test_bad_files_are_named(tmp_path: Path) -> None:
-    whole = recording(tmp_path).read_bytes()
-    files = {"empty.wav": b"", "cut.wav": whole[:-1000], "page.wav": b"<html></html>", "none.wav": None}
-    for name, content in files.items():
-        if content is not None:
-            (tmp_path / name).write_bytes(content)
-        done = omnieval("duplex", "--input-wav", tmp_path / name, "--base-url", "http://127.0.0.1:9/v1")
-        assert done.returncode == 3, name
-        assert name in done.stderr
-        assert "Traceback" not in done.stderr
+def test_a_file_that_is_no_sound_is_named(tmp_path: Path) -> None:
+    page = tmp_path / "page.wav"
+    page.write_bytes(b"<html></html>")
+    done = omnieval("duplex", "--input-wav", page, "--base-url", "http://127.0.0.1:9/v1")
+    assert done.returncode == 3
+    assert "page.wav: not a WAV file" in done.stderr
+    assert "ffmpeg" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_ctrl_c_writes_the_result_with_what_came(tmp_path: Path) -> None:
@@ -113,3 +112,28 @@ def test_ctrl_c_writes_the_result_with_what_came(tmp_path: Path) -> None:
     found = json.loads((out / "result.json").read_text())
     assert (found["ok"], found["errors"][0]["message"]) == (False, "interrupted")
     assert (out / "output.wav").is_file()
+
+
+def test_what_was_heard_before_a_kill_is_there(tmp_path: Path) -> None:
+    server = DuplexServer(lambda _, n: Turn("hang_in_middle"), lambda _: SOUND)
+    path, out = recording(tmp_path), tmp_path / "talk"
+    with server.running():
+        running = start("duplex", "--input-wav", path, "--base-url", server.base_url, "--out", out)
+        wait_until(lambda: (out / "audio_chunks" / "0002.wav").is_file())
+        running.kill()
+        running.communicate(timeout=30)
+        wait_until(lambda: server.links == 0)
+    pieces = [parse_wav(piece.read_bytes()).data for piece in sorted((out / "audio_chunks").glob("*.wav"))]
+    assert b"".join(pieces) == SOUND[: len(SOUND) // 2]
+    events = [json.loads(line) for line in (out / "events.jsonl").read_text().split("\n")[:-1]]
+    assert {"session.created", "response.audio.delta"} <= {line["event"]["type"] for line in events}
+    assert not (out / "result.json").exists()
+
+
+def test_a_server_that_becomes_full_in_the_middle_is_not_asked_again(tmp_path: Path) -> None:
+    server = DuplexServer(lambda _, n: Turn("full_in_middle"), lambda _: SOUND)
+    found = talk(server, tmp_path, code=1)
+    assert (found["errors"][0]["kind"], server.asked) == ("busy", {"": 1})
+    pieces = sorted((tmp_path / "talk" / "audio_chunks").iterdir())
+    sound = parse_wav((tmp_path / "talk" / "output.wav").read_bytes()).data
+    assert b"".join(parse_wav(piece.read_bytes()).data for piece in pieces) == sound

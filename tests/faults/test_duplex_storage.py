@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -86,6 +88,33 @@ def test_where_nothing_can_be_written_the_error_says_what_is_lost(tmp_path: Path
     elsewhere.rmdir()
     with pytest.raises(StorageError, match=r"elsewhere be written; of 4\.0 s of sound, 0 pieces"):
         talk(tmp_path, tmp_path / "talk", tmp_path / "talk")
+
+
+def test_a_disk_that_hangs_holds_no_session_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = DuplexServer(lambda _text, _number: Turn(pause_s=0), lambda _: SOUND)
+    flush, over = os.fsync, []
+
+    def hanging(file: int) -> None:
+        """Until the session is over, or the test has failed."""
+        ends = time.monotonic() + 30
+        while not server.events("session.close") and time.monotonic() < ends:
+            time.sleep(0.02)
+        over.append(bool(server.events("session.close")))
+        flush(file)
+
+    monkeypatch.setattr(os, "fsync", hanging)
+    with server.running():
+        found = api.duplex(
+            recording(tmp_path),
+            out=tmp_path / "talk",
+            base_url=server.base_url,
+            model="fake",
+            duplex={"speed": 10},
+        )
+    assert over and all(over)
+    assert (found.ok, found.audio_chunk_count) == (True, 4)
+    pieces = sorted((tmp_path / "talk" / "audio_chunks").iterdir())
+    assert b"".join(parse_wav(piece.read_bytes()).data for piece in pieces) == heard(found)
 
 
 def test_a_full_disk_costs_nothing_that_was_heard(tmp_path: Path, elsewhere: Path) -> None:

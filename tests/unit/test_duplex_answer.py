@@ -13,6 +13,7 @@ from omnieval.backends.realtime.answer import DuplexAnswer
 from omnieval.backends.realtime.pace import PIECE_BYTES, DuplexInput
 from omnieval.backends.realtime.recent import RecentEvents
 from omnieval.config import PcmConfig
+from omnieval.duplex.record import _shown
 from omnieval.media.wav import parse_wav
 from omnieval.types import JsonDict, Response
 
@@ -192,3 +193,23 @@ def test_an_answer_without_sound_and_decision_is_told_as_such(quiet: Session) ->
     answer = quiet.end()
     assert (answer.error, answer.audio, answer.finish_reason) == (None, None, "stop")
     assert answer.session["decision"] is None
+
+
+def test_sound_is_left_out_of_the_events_wherever_it_stands() -> None:
+    sound = "A" * 1000
+    content = [{"type": "output_audio", "audio": sound}, {"text": "B" * 1000}]
+    shown = _shown({"type": "response.done", "response": {"output": [{"content": content}]}, "delta": sound})
+    assert shown == {
+        "type": "response.done",
+        "response": {
+            "output": [
+                {
+                    "content": [
+                        {"type": "output_audio", "audio": "1000 characters of sound"},
+                        {"text": "B" * 1000},
+                    ]
+                }
+            ]
+        },
+        "delta": "1000 characters of sound",
+    }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _MOST_FRAME_BYTES = 32 * 2**20
 _CLOSE_S = 2.0
 _UP = "is the server up, and the address right?"
+_PROXY = "look at the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY), or at NO_PROXY"
 _NO_DUPLEX = (
     "this server has no full-duplex sessions at /v1/realtime?duplex=1: its deploy file needs session_mode: "
     "duplex (and --base-url usually ends with /v1)"
@@ -56,10 +57,22 @@ class RealtimeServer:
 
     async def _connect(self) -> ClientConnection:
         from websockets.asyncio.client import connect
-        from websockets.exceptions import InvalidHandshake, InvalidMessage, InvalidStatus
+        from websockets.exceptions import (
+            InvalidHandshake,
+            InvalidMessage,
+            InvalidProxy,
+            InvalidStatus,
+            ProxyError,
+        )
+
+        class Direct(connect):
+            """Follows no redirection: the key goes to the address that was given and to no other."""
+
+            def process_redirect(self, exc: Exception) -> Exception:
+                return exc
 
         try:
-            return await connect(
+            return await Direct(
                 self._url,
                 additional_headers={"Authorization": f"Bearer {self._secret}"} if self._secret else {},
                 open_timeout=self._connect_s,
@@ -76,12 +89,16 @@ class RealtimeServer:
         except (OSError, EOFError, InvalidMessage) as error:
             failure = Failure("connection", f"no connection: {error}", retryable=True, hint=_UP)
             raise FailedTry(faults.tls_trouble(error) or failure) from error
+        except (InvalidProxy, ProxyError, ImportError) as error:
+            raise FailedTry(Failure("configuration", f"no connection: {error}", hint=_PROXY)) from error
         except InvalidHandshake as error:
             raise FailedTry(Failure("protocol", f"no WebSocket: {error}", hint=_NO_DUPLEX)) from error
 
     def _refusal(self, error: InvalidStatus) -> Failure:
         status = error.response.status_code
         said = faults.message_of(bytes(error.response.body or b""))
+        if 300 <= status < 400:
+            return faults.classify(status, said, secret=self._secret)
         if status in (403, 404, 405, 426, 501) or status < 400:
             hint = _NO_DUPLEX if status != 403 else f"{_NO_DUPLEX}; or set OPENAI_API_KEY"
             shown = faults.shorten(faults.redact(said, self._secret))
