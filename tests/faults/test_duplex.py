@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import gc
+import re
 import signal
 import socket
 import threading
@@ -119,11 +121,35 @@ def test_a_session_follows_the_protocol(new_spelling: bool) -> None:
     assert answer.timing.rtf is not None
     assert answer.timing.ttfp_s is not None
     assert "/v1/realtime?duplex=1" in server.paths
+    assert server.got[0]["type"] == "session.update"
     session = server.got[0]["session"]
-    assert (session["overlap_policy"], session["playback_commit_policy"]) == ("listen_only", "ack_only")
-    assert session["ref_audio"].startswith("data:audio/wav;base64,")
-    append = server.events("input_audio_buffer.append")[0]
-    assert (append["duration_ms"], append["audio_end_ms"], append["sample_rate_hz"]) == (200, 200, 16_000)
+    voice = session.pop("ref_audio")
+    assert session == {
+        "model": "fake",
+        "modalities": ["audio", "text"],
+        "input_audio_format": "pcm16",
+        "output_audio_format": "pcm16",
+        "sample_rate_hz": 16_000,
+        "audio": {"input": {"sample_rate_hz": 16_000}, "output": {"sample_rate_hz": 24_000}},
+        "turn_detection": None,
+        "overlap_policy": "listen_only",
+        "playback_commit_policy": "ack_only",
+        "extra_body": {
+            "auto_response": True,
+            "force_listen_count": 0,
+            "duplex_initial_user_text": "text 0",
+        },
+    }
+    assert base64.b64decode(voice.removeprefix("data:audio/wav;base64,")) == REFERENCE.read_bytes()
+    appends = server.events("input_audio_buffer.append")
+    assert {event.pop("audio") for event in appends} == {base64.b64encode(bytes(6400)).decode()}
+    assert appends == [
+        {
+            "type": "input_audio_buffer.append", "format": "pcm16", "sample_rate_hz": 16_000, "duration_ms": 200,
+            "audio_end_ms": 200 * number, "is_speech": False,
+        }
+        for number in range(1, len(appends) + 1)
+    ]  # fmt: skip
     assert server.events("session.close")
 
 
@@ -258,6 +284,38 @@ def test_sound_is_acknowledged_as_it_is_played_and_the_session_kept_alive() -> N
     ]  # fmt: skip
 
 
+def test_silence_goes_on_while_the_model_speaks() -> None:
+    server = DuplexServer(lambda _, n: Turn(pieces=12, pause_s=0.1), lambda _: tone(0.5))
+    with server.running():
+        answer = ask(server, speed=20)[0]
+    kinds = [event["type"] for event in server.got]
+    first_sound = kinds.index("playback.ack")  # none comes before some sound has
+    assert answer.error is None
+    assert kinds[first_sound:].count("input_audio_buffer.append") > 3
+
+
+def test_a_session_that_stalls_says_where() -> None:
+    for fault, known in (
+        (
+            "hang_at_start",
+            "the last one was nothing, after 0.0 s of input, 0.0 s of sound and 0 whole responses",
+        ),
+        ("hang_in_middle", r"the last one was response.audio.delta, after \d\.\d s of input, 0.3 s of sound"),
+    ):
+        answer, _ = one(Turn(fault))
+        assert answer.error is not None
+        assert re.search(known, answer.error.message), answer.error.message
+        key = "first_token_s" if fault == "hang_at_start" else "between_chunks_s"
+        assert key in answer.error.message + (answer.error.hint or "")
+
+
+def test_a_connection_that_breaks_again_is_a_failed_try() -> None:
+    answer, server = one(Turn("die_in_middle"))
+    assert answer.error is not None
+    assert answer.error.kind == "server"
+    assert (server.asked, answer.session["resumed"]) == ({"text 0": 2}, 1)
+
+
 def test_a_refused_heartbeat_ends_the_session_with_what_the_server_said() -> None:
     server = DuplexServer(lambda _, n: Turn("refuse_heartbeat"), lambda _: SOUND)
     with server.running():
@@ -381,6 +439,20 @@ def test_a_run_that_is_killed_frees_its_place_and_is_resumed(cache_dir: Path, tm
     planned = [row["sample"]["id"] for row in lines(out / "samples.jsonl")]
     assert names[: len(before)] == before and sorted(names) == sorted(planned)
     assert all(row["error"] is None for row in rows)
+
+
+def test_a_model_that_listens_is_counted_apart_from_faults(cache_dir: Path, tmp_path: Path) -> None:
+    server = DuplexServer(lambda _, n: Turn("listen"), lambda _: SOUND)
+    with server.running():
+        run = api.run(
+            "seed-tts-duplex", sample=True, limit=2, base_url=server.base_url, model="fake", out=tmp_path / "run",
+            cache_dir=cache_dir, warmup=0, score="later",
+        )  # fmt: skip
+    assert [response.error for response in run.responses()] == [None, None]
+    asked = [score for score in run.scores() if score.outcome != "not_asked"]
+    assert [(score.outcome, score.failure_kind) for score in asked] == [("failed", "listened")] * 2
+    assert "listened" in (run.directory / "report.md").read_text()
+    assert sum(server.asked.values()) == 2  # an answer is not asked for again
 
 
 def test_the_sound_of_a_failed_try_is_kept_apart(cache_dir: Path, tmp_path: Path) -> None:
