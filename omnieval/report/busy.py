@@ -102,7 +102,8 @@ def _is_busy(values: Mapping[str, float]) -> bool | None:
     """None for what is no accelerator."""
     cores = [values[metric] for metric in _CORES if metric in values][:1]
     bandwidth = [values[metric] for metric in _BANDWIDTH if metric in values][:1]
-    return all(value > _BUSY_PCT for value in (*cores, *bandwidth)) if cores else None
+    known = (*cores, *bandwidth)
+    return all(value > _BUSY_PCT for value in known) if known else None
 
 
 def _row(device: str, counts: _Counts) -> BusyRow:

@@ -28,15 +28,17 @@ class Gpu:
         library = self._library
         try:
             rates = library.nvmlDeviceGetUtilizationRates(self._handle)
-            memory = library.nvmlDeviceGetMemoryInfo(self._handle)
         except library.NVMLError as error:
             raise MeterError(f"{self.name}: NVML: {error}; look at nvidia-smi") from error
         values = {
             "gpu_pct": float(rates.gpu),
             "memory_bandwidth_pct": float(rates.memory),
-            "memory_pct": round(100 * memory.used / memory.total, 1),
         }
-        with contextlib.suppress(library.NVMLError):  # not every board measures it
+        # Not every board has memory of its own, or measures its power.
+        with contextlib.suppress(library.NVMLError):
+            memory = library.nvmlDeviceGetMemoryInfo(self._handle)
+            values["memory_pct"] = round(100 * memory.used / memory.total, 1)
+        with contextlib.suppress(library.NVMLError):
             values["power_w"] = library.nvmlDeviceGetPowerUsage(self._handle) / 1000
         return {self.name: values}
 

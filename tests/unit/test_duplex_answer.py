@@ -213,3 +213,49 @@ def test_sound_is_left_out_of_the_events_wherever_it_stands() -> None:
         },
         "delta": "1000 characters of sound",
     }
+
+
+@pytest.mark.parametrize(
+    ("rates", "message"),
+    [
+        ((0,), "a rate of 0 Hz"),
+        ((-24_000,), "a rate of -24000 Hz"),
+        ((10**9,), "a rate of 1000000000 Hz"),
+        ((24_000, 16_000), "changes on the way from 24000 Hz"),
+    ],
+)
+def test_a_rate_that_no_sound_has_or_that_changes_fails_the_try(
+    quiet: Session, rates: tuple[int, ...], message: str
+) -> None:
+    with pytest.raises(FailedTry, match=message):
+        for rate_hz in rates:
+            quiet.sound(1.0, 200, sample_rate_hz=rate_hz)
+
+
+def test_the_rate_that_the_server_says_counts(quiet: Session) -> None:
+    quiet.sound(1.0, 200, sample_rate_hz="48000")
+    quiet.add(1.1, "response.done")
+    audio = quiet.end().audio
+    assert audio is not None
+    assert (audio.rate_hz, audio.frames) == (48_000, 4_800)
+
+
+@pytest.mark.parametrize("kind", ["session.closed", "session.expired"])
+def test_a_session_that_ends_before_its_answer_is_no_answer(quiet: Session, kind: str) -> None:
+    quiet.sound(1.0, 200)
+    with pytest.raises(FailedTry, match=rf"ended with {kind} before response\.done"):
+        quiet.add(1.1, kind)
+
+
+def test_a_session_may_end_after_its_answer(quiet: Session) -> None:
+    quiet.sound(1.0, 200)
+    quiet.add(1.1, "response.done")
+    quiet.add(1.2, "session.closed")
+    assert quiet.end().finish_reason == "stop"
+
+
+def test_a_response_that_was_listened_to_and_then_spoken_is_spoken(quiet: Session) -> None:
+    quiet.add(0.6, "response.listen")
+    assert quiet.answer.decision == "listen"
+    quiet.add(0.8, "response.speak")
+    assert (quiet.answer.decision, quiet.answer.speaking) == ("speak", True)

@@ -223,7 +223,8 @@ def test_a_device_that_is_not_there_is_refused(tool: Path, device: str, message:
 
 
 class StandInNvml(types.ModuleType):
-    """Stands in for pynvml: two GPUs, of which the second has no power meter and then falls off the bus."""
+    """Stands in for pynvml: two GPUs, of which the second has no memory of its own and no power meter; they may
+    fall off the bus."""
 
     class NVMLError(Exception):
         pass
@@ -251,7 +252,9 @@ class StandInNvml(types.ModuleType):
             raise self.NVMLError("GPU is lost")
         return types.SimpleNamespace(gpu=97, memory=40 + handle)
 
-    def nvmlDeviceGetMemoryInfo(self, _: int) -> Any:
+    def nvmlDeviceGetMemoryInfo(self, handle: int) -> Any:
+        if handle:
+            raise self.NVMLError("Not Supported")
         return types.SimpleNamespace(used=3 * 2**30, total=4 * 2**30)
 
     def nvmlDeviceGetPowerUsage(self, handle: int) -> int:
@@ -268,7 +271,7 @@ def test_gpus_are_read_through_nvml(monkeypatch: pytest.MonkeyPatch, tool: Path)
     assert meters[1].read() == {
         "gpu:0": {"gpu_pct": 97, "memory_bandwidth_pct": 40, "memory_pct": 75, "power_w": 310.5}
     }
-    assert "power_w" not in meters[2].read()["gpu:1"]
+    assert meters[2].read() == {"gpu:1": {"gpu_pct": 97, "memory_bandwidth_pct": 41}}
     library.lost = True
     with pytest.raises(MeterError, match="GPU is lost"):
         meters[1].read()
@@ -456,6 +459,31 @@ def test_the_report_says_how_busy_the_accelerator_was(tmp_path: Path) -> None:
     assert "npu:0 was busy 30 % of the run" in text and "Busy accelerators" in text
     assert run.report()["busy"][1]["run"] == {"busy": 3, "measured": 10}
     assert "npu:0 was busy 30 % of the run" in (run.directory / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("values", "busy"),
+    [
+        ({"aicore_pct": 5.1, "hbm_bandwidth_pct": 5.1}, 1),
+        ({"aicore_pct": 5, "hbm_bandwidth_pct": 80}, 0),
+        ({"aicore_pct": 80, "hbm_bandwidth_pct": 5}, 0),
+        ({"aicore_pct": 6}, 1),
+        ({"hbm_bandwidth_pct": 31, "hbm_pct": 43}, 1),  # as of a chip whose cores are told as NA
+        ({"hbm_bandwidth_pct": 0, "hbm_pct": 43}, 0),
+        ({"gpu_pct": 60, "memory_bandwidth_pct": 4}, 0),
+        ({"aicore_pct": 0, "hbm_bandwidth_pct": 90, "npu_pct": 90}, 0),
+        ({"hbm_pct": 90, "power_w": 300, "cpu_pct": 99}, None),
+    ],
+)
+def test_busy_are_cores_and_bandwidth_above_five_percent(
+    tmp_path: Path, values: dict[str, float], busy: int | None
+) -> None:
+    """No other figure counts; where one of the two is not told, the other does."""
+    run = Run(tmp_path, {})
+    (tmp_path / "responses.jsonl").touch()
+    write_telemetry(run, [{"t": 1000.0, "device": "npu:0", **values}])
+    found = [row.run.busy for row in busy_rows(run)]
+    assert found == ([] if busy is None else [busy])
 
 
 def test_decode_time_is_told_apart(tmp_path: Path) -> None:
