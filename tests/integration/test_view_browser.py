@@ -1,4 +1,4 @@
-"""The viewer in a real browser: a run is opened, filtered, heard and compared; nothing in it runs or leaves."""
+"""The viewer in a real browser: a run is opened, filtered, heard and compared."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from tests.command import omnieval, start
 from tests.integration.browser import OpenPage, keep_picture, until
 from tests.integration.looks import DESKTOP, PHONE, scrolls_sideways
 from tests.integration.viewer import open_indexed, viewing
-from tests.runs import choice_run
 
 pytestmark = pytest.mark.browser
-HOSTILE = "<script>window.hit=1</script><img src=http://192.0.2.1/x onerror=window.hit=1></style>\u202e"
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +27,6 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             "--cache-dir", cache, "--out", folder / "runs" / name,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-    choice_run(folder / "runs" / "hostile", ["wrong"], replies={0: HOSTILE}, question=HOSTILE)
     viewer = start("view", folder / "runs", "--no-browser", XDG_CACHE_HOME=str(folder / "xdg"))
     assert viewer.stdout is not None
     yield viewer.stdout.readline().strip()
@@ -110,14 +107,3 @@ def test_a_spoken_answer_is_seen_played_and_sought(open_page: OpenPage, tmp_path
         assert (part.status, part.body()) == (206, content[100:300])
         assert part.headers["content-range"] == f"bytes 100-299/{len(content)}"
         assert page.request.get(place).body() == content
-
-
-def test_hostile_text_does_nothing(url: str, open_page: OpenPage) -> None:
-    page = open_page(url)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.get_by_role("link", name="hostile").click()
-    page.locator("tbody th a").first.click()
-    page.wait_for_load_state("networkidle")
-    assert page.evaluate("window.hit") is None
-    assert all(one.startswith(url.partition("?")[0]) for one in asked)

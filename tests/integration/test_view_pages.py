@@ -9,35 +9,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from omnieval.types import Timing
 from tests.command import omnieval
 from tests.integration.browser import OpenPage, looked_at, watched
 from tests.integration.looks import focusable_by_tab, missed_by_tab
-from tests.integration.report_pages import LONG, OUTCOMES, PLAIN, asked_suite
+from tests.integration.view_pages import PAGES, address, write_view_runs
 from tests.integration.viewer import Viewer, await_index, open_indexed, viewing
-from tests.runs import choice_run, many_questions, speech_run
+from tests.runs import many_questions
 
 if TYPE_CHECKING:
     from playwright.sync_api import Route
 
 pytestmark = pytest.mark.browser
-
-# Page -> run, and what follows its URL; `{other}` is the id of the run that it is compared with.
-PAGES = {
-    "runs": ("", "/"),
-    "runs-found": ("", "/?text=challenge"),
-    "samples": ("monday", ""),
-    "samples-flipped": ("monday", "?show=flipped&other={other}"),
-    "samples-none": ("monday", "?text=no+such+words"),
-    "sample": ("asked", "/sample/0?all=1"),
-    "sample-failed": ("monday", "/sample/5"),
-    "sample-long": ("monday", "/sample/3"),
-    "against": ("monday", "/against/{other}"),
-    "said": ("said", "?sort=wer"),
-    "said-sample": ("said", "/sample/0"),
-    "said-against": ("said", "/against/{other}"),
-}
-OTHERS = {"monday": "tuesday", "said": "said-again"}
 
 
 @pytest.fixture(scope="module")
@@ -48,25 +30,10 @@ def viewer(tmp_path_factory: pytest.TempPathFactory, cache_dir: Path) -> Iterato
         "run", "daily-omni", "--sample", "--backend", "chance", "--cache-dir", cache_dir, "--out", runs / "asked"
     )  # fmt: skip
     assert done.returncode == 0, done.stderr + done.stdout
-    about = {
-        "question": PLAIN.question, "options": PLAIN.options, "model": PLAIN.model, "backend": "openai-chat",
-        "timing": Timing(ttft_s=0.31, e2e_s=0.92),
-    }  # fmt: skip
-    replies = {3: LONG, 10: LONG}
-    choice_run(runs / "monday", OUTCOMES, replies=replies, **about)
-    choice_run(runs / "tuesday", ("wrong", "correct", *OUTCOMES[2:]), **about)
-    for name, wers in (("said", (0.5, 0.0, 0.25)), ("said-again", (0.0, 0.5, 0.25))):
-        speech_run(runs / name, [{"wer": wer, "sim[wavlm-sv]": wer / 2 + 0.5} for wer in wers])
-    asked_suite(runs / "challenge", PLAIN)
+    write_view_runs(runs)
     many_questions(runs / "large", 40_000)
     with viewing(runs, folder / "cache") as found:
         yield found
-
-
-def address(viewer: Viewer, name: str) -> str:
-    run, rest = PAGES[name]
-    rest = rest.format(other=viewer.id(OTHERS[run]) if run in OTHERS else "")
-    return viewer.run(run, rest) if run else viewer.host + rest
 
 
 @pytest.mark.parametrize("name", PAGES)
