@@ -11,6 +11,7 @@ from omnieval.report.build import Report
 from omnieval.report.denominators import is_answered
 from omnieval.report.stored import read_report
 from omnieval.runlog import Run
+from omnieval.runlog.rows import paired
 from omnieval.scoring.rotations import Pair, folded
 from omnieval.stats import PairedFraction, paired_fraction
 
@@ -34,7 +35,7 @@ class Asked:
         assert isinstance(report, Report)
         pairs = [
             (planned, score)
-            for planned, score in folded(list(zip(run.samples(), run.scores(), strict=True)))
+            for planned, score in folded(list(paired(run, run.samples(), run.scores())))
             if planned.selected
         ]
         tokens = [

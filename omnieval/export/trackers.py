@@ -6,6 +6,7 @@ directory holds none).
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 from typing import Any, Literal
 
@@ -96,19 +97,24 @@ def _to_mlflow(run: Run, report: Report | SpeechReport, project: str) -> str:
     except ImportError as error:
         raise ConfigError("MLflow is not installed; pip install 'omnieval[mlflow]'") from error
 
+    # Seven tries, which are its default, at a server that is not there take four minutes.
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "3")
     parameters = {key: str(value)[:_LONGEST_PARAMETER] for key, value in _settings(run).items()}
     try:
         mlflow.set_experiment(project)
+        with mlflow.start_run(run_name=run.directory.absolute().name) as logged:
+            mlflow.log_params(parameters)
+            mlflow.log_metrics(headline(report))
+            mlflow.log_dict(_table(run), "samples.json")
+            for file in _ARTEFACTS:
+                if (run.directory / file).is_file():
+                    mlflow.log_artifact(str(run.directory / file))
+            return str(logged.info.run_id)
     except mlflow.exceptions.MlflowException as error:
-        raise ConfigError(f"MLflow refuses: {error}; MLFLOW_TRACKING_URI says where it is") from error
-    with mlflow.start_run(run_name=run.directory.absolute().name) as logged:
-        mlflow.log_params(parameters)
-        mlflow.log_metrics(headline(report))
-        mlflow.log_dict(_table(run), "samples.json")
-        for file in _ARTEFACTS:
-            if (run.directory / file).is_file():
-                mlflow.log_artifact(str(run.directory / file))
-        return str(logged.info.run_id)
+        raise ConfigError(
+            f"MLflow refuses: {str(error).strip().rstrip('.')}; set MLFLOW_TRACKING_URI to your server's "
+            "address, or `pip install mlflow` to keep runs in a file here"
+        ) from error
 
 
 def _table(run: Run) -> dict[str, Any]:

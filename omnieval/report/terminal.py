@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 def show(page: Page, console: Console) -> None:
     """Print the page. Text from the model or the data set is neither markup nor a terminal command."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
     from rich.text import Text
 
     console.print(Text(visible(page.headline), style="bold"))
@@ -22,33 +20,37 @@ def show(page: Page, console: Console) -> None:
     for line in page.warnings:
         console.print(Text(visible(line), style="bold yellow"))
     for table in page.tables:
-        title = Text(visible(table.title), style="bold")
-        grid = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-        for position, column in enumerate(table.columns):
-            numeric = position in table.numeric
-            grid.add_column(
-                Text(visible(column)),
-                justify="right" if numeric else "left",
-                overflow="fold",
-                no_wrap=numeric,
-            )
-        stacked = _words_are_cut(table, console.width)
-        for row in table.rows:
-            cells = [
-                cell.replace(" (", "\n(") if stacked and position in table.numeric else cell
-                for position, cell in enumerate(map(visible, row))
-            ]
-            grid.add_row(*map(Text, cells))
-        console.print(grid)
+        show_table(table, console)
     for note in page.notes:
         console.print(Text(visible(f"note: {note}")))
 
 
-def _words_are_cut(table: Table, width: int) -> bool:
-    """Whether numbers on one line leave less room than the other columns' longest words take; counts, as in
-    "78.28 % (937/1197)", then go below their percentages."""
-    taken = 1
-    for position, cells in enumerate(zip(table.columns, *table.rows, strict=True)):
-        parts = cells if position in table.numeric else " ".join(cells).split()
-        taken += 3 + max(map(len, parts), default=0)
-    return taken > width
+def show_table(table: Table, console: Console) -> None:
+    """Print the table; row by row, a line a cell, where the terminal is too narrow for its numbers."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    from omnieval.report.column_widths import laid_out
+
+    title = Text(visible(table.title), style="bold")
+    columns = [visible(column) for column in table.columns]
+    rows = [[visible(cell) for cell in row] for row in table.rows]
+    layout = laid_out(columns, rows, table.numeric, console.width)
+    if layout is None:
+        console.print(title, end="\n\n")
+        for row in rows:
+            for column, cell in zip(columns, row, strict=True):
+                console.print(Text.assemble((f"{column}: ", "bold"), cell), overflow="fold")
+            console.print()
+        return
+    grid = Grid(
+        title=title, title_justify="left", box=SIMPLE_HEAD,
+        padding=(0, 1) if layout.gap == 3 else (0, 1, 0, 0), collapse_padding=False,
+    )  # fmt: skip
+    for position, (column, width) in enumerate(zip(columns, layout.widths, strict=True)):
+        numeric = position in table.numeric
+        grid.add_column(Text(column), justify="right" if numeric else "left", overflow="fold", width=width)
+    for cells in layout.cells:
+        grid.add_row(*map(Text, cells))
+    console.print(grid)

@@ -18,6 +18,7 @@ from omnieval.runlog.schema import from_line
 T = TypeVar("T")
 AGAIN = "give the same command again"
 RESUME = "resume the run: nothing that was written is lost"
+DELETE_AND_RESUME = "restore the file, or delete that line and resume the run"
 
 
 def storage_error(path: Path, error: OSError, *, then: str = AGAIN) -> StorageError:
@@ -153,9 +154,10 @@ class LineLog:
             os.write(self._descriptor, b"\n")
 
 
-def read_lines(path: Path, kind: type[T]) -> Iterator[T]:
+def read_lines(path: Path, kind: type[T], *, then: str = DELETE_AND_RESUME) -> Iterator[T]:
     """The records of a line log, in order; a torn last line is left out.
 
+    then: what to do about a damaged line.
     Raises ScoringError naming file and line for a damaged line anywhere else, and when the file cannot
     be read. A missing file has no records.
     """
@@ -168,8 +170,7 @@ def read_lines(path: Path, kind: type[T]) -> Iterator[T]:
                     if not line.endswith(b"\n"):
                         return
                     raise ScoringError(
-                        f"{path}: line {number} is damaged ({_first_line(error)}); "
-                        "restore the file, or delete that line and resume the run"
+                        f"{path}: line {number} is damaged ({_first_line(error)}); {then}"
                     ) from error
     except FileNotFoundError:
         return

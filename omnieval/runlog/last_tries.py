@@ -8,6 +8,7 @@ from types import TracebackType
 from pydantic_core import from_json
 
 from omnieval.errors import ScoringError
+from omnieval.runlog.files import DELETE_AND_RESUME
 from omnieval.runlog.schema import from_line
 from omnieval.types import Response
 
@@ -59,10 +60,7 @@ class LastTries:
 
     def _damaged(self, where: str, error: Exception) -> ScoringError:
         reason = str(error).splitlines()[0]
-        return ScoringError(
-            f"{self._path}: {where} is damaged ({reason}); "
-            "restore the file, or delete that line and resume the run"
-        )
+        return ScoringError(f"{self._path}: {where} is damaged ({reason}); {DELETE_AND_RESUME}")
 
     def __enter__(self) -> LastTries:
         return self

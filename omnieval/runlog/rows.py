@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
@@ -103,14 +103,22 @@ def rows(run: Run) -> Iterator[JsonDict]:
     """
     names = [column.name for column in columns(run)]
     with LastTries(run.directory / RESPONSES) as tries:
-        for planned, score in zip_longest(run.samples(), run.scores()):
-            if planned is None or score is None or planned.sample.id != score.sample_id:
-                raise ScoringError(
-                    f"{run.directory / SCORES}: not one score a row; run `omnieval score {run.directory}`"
-                )
+        for planned, score in paired(run, run.samples(), run.scores()):
             last = tries.get(score.sample_id)
             found = _row(run, planned, score, last, tries.tries(score.sample_id))
             yield {name: found.get(name) for name in names}
+
+
+def paired(
+    run: Run, planned: Iterable[PlannedSample], scores: Iterable[Score]
+) -> Iterator[tuple[PlannedSample, Score]]:
+    """Each row of the data set with its score. Raises ScoringError where they do not belong together."""
+    for row, score in zip_longest(planned, scores):
+        if row is None or score is None or row.sample.id != score.sample_id:
+            raise ScoringError(
+                f"{run.directory / SCORES}: not one score a row; run `omnieval score {run.directory}`"
+            )
+        yield row, score
 
 
 def _row(run: Run, planned: PlannedSample, score: Score, last: Response | None, tries: int) -> JsonDict:

@@ -50,6 +50,11 @@ EVENTS, SCORES, REPORT_JSON, REPORT_MD = "events.jsonl", "scores.jsonl", "report
 REPORT_HTML, GATE_JSON, TELEMETRY = "report.html", "gate.json", "telemetry.jsonl"
 AUDIO = "audio"
 _LOCK = ".lock"
+RESTORE = "restore the file"
+
+
+def score_again(directory: Path) -> str:
+    return f"`omnieval score {directory}` writes it anew"
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ class Run:
     def samples(self) -> Iterator[PlannedSample]:
         """Every row of the data set, in its order. Raises ScoringError when rows were lost or added."""
         count = 0
-        for planned in read_lines(self.directory / SAMPLES, PlannedSample):
+        for planned in read_lines(self.directory / SAMPLES, PlannedSample, then=RESTORE):
             count += 1
             yield planned
         expected = self.info["dataset"].get("rows")
@@ -113,7 +118,7 @@ class Run:
 
     def scores(self) -> Iterator[Score]:
         """The scores as last written, one a row of the data set."""
-        return read_lines(self.directory / SCORES, Score)
+        return read_lines(self.directory / SCORES, Score, then=score_again(self.directory))
 
     def to_pandas(self) -> pandas.DataFrame:
         """The scored run as a table: one row a row of the data set, columns as in `omnieval.runlog.rows`.

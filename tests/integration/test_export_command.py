@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from omnieval import api
+from omnieval.errors import ConfigError
 from tests.command import command, environment, omnieval
 from tests.runs import choice_run
 
@@ -108,11 +109,32 @@ def test_a_tracker_that_refuses_is_told(run: Path, tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))  # no key of the user's
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "nonsense://nowhere")
-    for tracker, way in (("wandb", "WANDB_MODE"), ("mlflow", "MLFLOW_TRACKING_URI")):
+    for tracker, way, place in (
+        ("wandb", "WANDB_MODE", ""),
+        ("mlflow", "set MLFLOW_TRACKING_URI", "nonsense://nowhere"),
+        ("mlflow", "set MLFLOW_TRACKING_URI", "http://127.0.0.1:1"),
+    ):
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", place)
         done = omnieval("export", run, "--to", tracker)
         assert done.returncode == 2, done.stderr
         assert way in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_mlflow_that_fails_on_the_way_is_told(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mlflow = pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.chdir(tmp_path)
+    mlflow.set_tracking_uri((tmp_path / "store").as_uri())
+
+    def refuse(_: object) -> None:
+        raise mlflow.exceptions.MlflowException("too many parameters")
+
+    monkeypatch.setattr(mlflow, "log_params", refuse)
+    with pytest.raises(ConfigError, match="MLflow refuses: too many parameters; set MLFLOW_TRACKING_URI"):
+        api.track(run, "mlflow")
 
 
 def files(folder: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from omnieval.errors import ScoringError
 from omnieval.runlog import PlannedSample, Run
 from omnieval.runlog.files import read_lines
-from omnieval.runlog.store import SAMPLES, SCORES
+from omnieval.runlog.store import RESTORE, SAMPLES, SCORES, score_again
 from omnieval.scoring.rotations import Pair, folded
 from omnieval.types import Outcome, Sample, Score
 
@@ -44,8 +44,8 @@ def _questions(run: Run, rule: str | None) -> dict[str, Pair]:
 
 def _pairs(run: Run, rule: str | None) -> Iterator[Pair]:
     """Every asking, with what a comparison looks at and nothing else: there may be very many."""
-    scores = read_lines(run.directory / SCORES, _Score)
-    for row in read_lines(run.directory / SAMPLES, _Row):
+    scores = read_lines(run.directory / SCORES, _Score, then=score_again(run.directory))
+    for row in read_lines(run.directory / SAMPLES, _Row, then=RESTORE):
         score = next(scores, None)
         if score is None or score.sample_id != row.sample.id:
             raise _not_scored(run)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from omnieval.report.latency import FIGURES
 from omnieval.runlog import PlannedSample, Run
+from omnieval.runlog.rows import paired
 from omnieval.types import Response, Score
 
 # So many samples of a kind are on a page; the rest is in the run directory.
@@ -37,7 +38,7 @@ def gather(
     values: dict[str, list[float]] = {}
     samples: dict[str, list[Shown]] = {outcome: [] for outcome in SHOWN}
     counts = dict.fromkeys(SHOWN, 0)
-    for row, score in zip(planned, scores, strict=True):
+    for row, score in paired(run, planned, scores):
         for metric, value in score.metrics.items():
             if metric != "accuracy":
                 values.setdefault(metric, []).append(value)
