@@ -126,6 +126,7 @@ def test_a_fault_in_the_middle_costs_one_try_of_one_sample(fault: str, tmp_path:
         ({"start": ["die"]}, "exit code 134 (its log: CANN error 507018"),
         ({"start": ["be killed"]}, "SIGKILL"),
         ({"start": ["hang"]}, "not ready after 1 s"),
+        ({"start": ["half a line"]}, "exit code 0"),
         ({"fatal": True}, "failed to load the vision model"),
     ],
 )
@@ -144,7 +145,7 @@ def test_a_fault_at_the_start_is_told_before_anything_is_asked(
 
 
 def test_noise_is_no_fault_and_a_refusal_needs_no_restart(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, samples={"a": ["noise"], "b": ["refuse"]})
+    machine = Machine(tmp_path, start=["noise"], samples={"a": ["noise"], "b": ["refuse"]})
 
     async def work(backend: Backend) -> None:
         assert (await backend.generate(question("a"))).text == "C"

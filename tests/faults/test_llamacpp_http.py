@@ -85,7 +85,14 @@ FAULTS = {
     ("omni_init", "error"): ("server", True),
     ("omni_init", "no success"): ("server", True),
     ("prefill", "reset"): ("connection", True),
+    ("prefill", "hang"): ("timeout", True),
+    ("prefill", "garbage"): ("protocol", False),
+    ("prefill", "error"): ("server", True),
     ("prefill", "no success"): ("server", True),
+    ("decode", "reset"): ("connection", True),
+    ("decode", "hang"): ("timeout", True),
+    ("decode", "garbage"): ("server", True),
+    ("decode", "error"): ("server", True),
     ("decode", "die"): ("server", True),
     ("decode", "hang midway"): ("timeout", True),
     ("decode", "noise"): ("protocol", True),
@@ -109,6 +116,17 @@ def test_a_fault_costs_one_try_and_the_next_session_is_clean(path: str, fault: s
     limits = {"timeouts.first_token_s": 1.0, "timeouts.between_chunks_s": 1.0}
     with LlamaCppServerStandIn() as server:
         play(backend(server, **limits), work)
+
+
+def test_a_file_that_is_no_sound_is_a_failure(tmp_path: Path) -> None:
+    async def work(made: Backend) -> None:
+        server.faults["decode"].append("garbage sound")
+        failed = (await made.generate(spoken("a", tmp_path))).error
+        assert failed is not None and failed.kind == "audio" and ".wav: not a WAV" in failed.message
+        assert (await made.generate(spoken("a", tmp_path))).audio is not None
+
+    with LlamaCppServerStandIn() as server:
+        play(backend(server, "seed-tts-en"), work)
 
 
 def test_a_sound_that_is_never_whole_is_a_failure_and_none_at_all_is_no_sound(tmp_path: Path) -> None:
@@ -159,6 +177,7 @@ def test_a_server_elsewhere_needs_a_folder_that_both_see() -> None:
 def test_a_run_over_http_survives_faults(tmp_path: Path) -> None:
     with LlamaCppServerStandIn() as server:
         server.faults["decode"].extend(["", "die", "", "error midway"])
+        server.faults["prefill"].extend([*[""] * 7, "vanish"])
         run = api.run(
             "daily-omni", sample=True, limit=5, out=tmp_path / "run", cache_dir=str(tmp_path / "cache"),
             backend="llamacpp-omni", base_url=server.base_url, llamacpp={"transport": "http"},
@@ -166,3 +185,4 @@ def test_a_run_over_http_survives_faults(tmp_path: Path) -> None:
         )  # fmt: skip
     last = run.last_responses().values()
     assert [response.text for response in last] == ["B is right"] * 5
+    assert server.vanished == 1

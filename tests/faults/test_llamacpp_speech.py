@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -94,16 +95,18 @@ def test_a_fault_costs_the_utterance_at_work_and_the_others_wait_for_the_next_st
 def test_an_utterance_without_a_sound_and_one_with_a_broken_one_are_failures_of_their_own(
     tmp_path: Path,
 ) -> None:
-    made = machine(tmp_path, samples={"a": ["pass over"], "bb": ["garbage"]})
+    made = machine(tmp_path, samples={"a": ["pass over"] * 2, "bb": ["garbage"]})
 
     async def work(backend: Backend) -> None:
         first, second, third = await say(backend, tmp_path, "a", "bb", "ccc")
-        assert first.error is not None and first.error.kind == "no_audio"
-        assert second.error is not None and second.error.kind == "audio"
+        assert first.error is not None and (first.error.kind, first.error.retryable) == ("no_audio", True)
+        assert second.error is not None and (second.error.kind, second.error.retryable) == ("audio", False)
         assert third.answered
+        assert starts(made) == 1
+        again = (await say(backend, tmp_path, "a"))[0].error
+        assert again is not None and (again.kind, again.retryable) == ("no_audio", False)
 
     play(speaker(made), work)
-    assert starts(made) == 1
 
 
 def test_an_utterance_that_ends_the_program_twice_is_not_tried_again(tmp_path: Path) -> None:
@@ -130,6 +133,66 @@ def test_a_program_that_never_speaks_is_started_a_bounded_number_of_times(tmp_pa
     play(speaker(made, **{"engine.restarts": 2}), work)
     assert starts(made) == 3
     assert all_gone(made.pids())
+
+
+@pytest.mark.parametrize(
+    ("at_start", "kind", "words"),
+    [
+        ("die", "server", "exit code 134 (its log: CANN error 507018"),
+        ("hang", "timeout", "no sound within 1 s"),
+        ("half a line", "no_audio", "ended without a sound"),
+        ("leave", "no_audio", "ended without a sound"),
+    ],
+)
+def test_a_fault_before_the_first_sound_is_told_and_the_next_start_answers(
+    at_start: str, kind: str, words: str, tmp_path: Path
+) -> None:
+    made = machine(tmp_path, start=[at_start, "noise"])
+
+    async def work(backend: Backend) -> None:
+        first = (await say(backend, tmp_path, "a"))[0].error
+        assert first is not None and (first.kind, first.retryable) == (kind, True)
+        assert words in first.message
+        assert str(made.folder / "cache") in (first.hint or ""), "where its log lies"
+        assert (await say(backend, tmp_path, "a"))[0].answered
+
+    play(speaker(made, **{"engine.start_s": 1.0 if at_start == "hang" else 20.0}), work)
+    assert starts(made) == 2
+    assert all_gone(made.pids())
+
+
+def test_names_of_any_bytes_are_said_and_those_that_a_manifest_cannot_hold_are_refused(
+    tmp_path: Path,
+) -> None:
+    odd = tmp_path / os.fsdecode(b"caf\xe9")
+    odd.mkdir()
+    made = machine(odd)
+    tabbed = tmp_path / "a\tb"
+    tabbed.mkdir()
+
+    async def work(backend: Backend) -> None:
+        assert (await say(backend, odd, "a \ud800 half"))[0].answered
+        refused = (await say(backend, tabbed, "b"))[0].error
+        assert refused is not None and refused.kind == "configuration" and "rename it" in str(refused.hint)
+
+    play(speaker(made), work)
+
+
+def test_an_error_of_our_own_is_told_to_all_that_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = machine(tmp_path)
+
+    async def work(backend: Backend) -> None:
+        with monkeypatch.context() as broken:
+            broken.setattr("omnieval.backends.llamacpp.lines.Line.columns", lambda line, target: 1 / 0)
+            found = await asyncio.gather(
+                *(backend.generate(utterance(tmp_path, text)) for text in ("a", "bb")), return_exceptions=True
+            )
+            assert [type(each) for each in found] == [ZeroDivisionError] * 2
+        assert (await say(backend, tmp_path, "ccc"))[0].answered
+
+    play(speaker(made), work)
 
 
 def test_closing_ends_a_program_at_work(tmp_path: Path) -> None:

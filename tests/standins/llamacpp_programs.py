@@ -107,7 +107,15 @@ class Program:
         if what == "hang":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)  # inside a device call
             time.sleep(600)
-        if what == "leave":
+        if what == "noise":
+            sys.stdout.buffer.write(
+                b"llama_perf: 12 ms\n" * 3 + b'\xff\x00\n{}\n{"type": 3}\n{"type": "rea\n'
+            )
+            sys.stdout.flush()
+        if what == "half a line":
+            sys.stdout.write('{"type": "result", "id"')
+            sys.stdout.flush()
+        if what in ("half a line", "leave"):
             os._exit(0)
 
 
@@ -137,12 +145,6 @@ class Choice(Program):
             sys.stdout.buffer.write(b'\xff\xfe\x00 tokens/s: 12.5\n{"half": \n[1]\n')
             say({"type": "result", "id": name, "ok": "maybe"})
             return {"type": "pong"}
-        if what == "noise":
-            sys.stdout.buffer.write(b"llama_perf: 12 ms\n" * 3 + b"\xff\n{}\n")
-        if what == "half a line":
-            sys.stdout.write('{"type": "result", "id"')
-            sys.stdout.flush()
-            os._exit(0)
         if what == "refuse":
             return {"type": "result", "id": name, "ok": False, "error": "stream_prefill(image) failed"}
         for path in [*message["frames"], *message["audios"]]:
@@ -156,7 +158,7 @@ class Speech(Program):
 
     def run(self) -> None:
         given = self.start(SPEECH_FLAGS)
-        lines = Path(given["--manifest"]).read_text(encoding="utf-8").splitlines()
+        lines = Path(given["--manifest"]).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
         print(f"Manifest: {len(lines)} samples", file=sys.stderr, flush=True)
         for line in lines:
             reference, bundle, text, target = line.split("\t")

@@ -34,19 +34,35 @@ class LlamaCppServerStandIn:
         self.prompt = ""
         self.turns = 0
         self.session: dict[str, Any] | None = None
-        self.open = 0
-        self.most_open = 0
+        self.vanished = 0
         owner = self
 
         class Handler(_Handler):
             server_state = owner
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._handler = Handler
+        self._server = self._bound(0)
         self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def __enter__(self) -> LlamaCppServerStandIn:
+    def _bound(self, port: int) -> ThreadingHTTPServer:
+        server = ThreadingHTTPServer(("127.0.0.1", port), self._handler)
+        server.daemon_threads = True
+        return server
+
+    def _serve(self) -> None:
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def vanish(self, for_s: float = 0.5) -> None:
+        """Refuse connections for so long, and come back without a session."""
+        self._server.shutdown()
+        self._server.server_close()
+        time.sleep(for_s)
+        self.session, self.vanished = None, self.vanished + 1
+        self._server = self._bound(self._server.server_address[1])
+        self._serve()
+
+    def __enter__(self) -> LlamaCppServerStandIn:
+        self._serve()
         return self
 
     def __exit__(
@@ -78,6 +94,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         elif fault == "hang":
             time.sleep(20)
+        elif fault == "vanish":
+            self.close_connection = True
+            threading.Thread(target=state.vanish, daemon=True).start()
         elif fault == "garbage":
             self._json("<html>", raw=b"<html><title>Login</title>")
         elif fault == "error":
@@ -120,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
             if number == 0 and fault == "error midway":
                 self._event({"error": {"message": "kv cache is full"}})
             if state.session["use_tts"] and fault != "silent":
-                self._sound(Path(state.session["output_dir"]), number, cut=fault == "cut sound")
+                self._sound(Path(state.session["output_dir"]), number, fault)
         self._event(METRICS)
         if fault != "no end":
             self._chunk(b"data: [DONE]\n\n")
@@ -130,15 +149,15 @@ class _Handler(BaseHTTPRequestHandler):
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "generation_done.flag").write_text("1\n")
 
-    def _sound(self, out: Path, number: int, *, cut: bool) -> None:
+    def _sound(self, out: Path, number: int, fault: str) -> None:
         folder = out / "round_000" / "tts_wav"
         folder.mkdir(parents=True, exist_ok=True)
-        content = tone(10 * (number + 1))
+        content = b"<html>, and no sound" * 9 if fault == "garbage sound" else tone(10 * (number + 1))
         with (folder / f"wav_{number + 9}.wav").open("wb") as file:  # 9, 10: not in the order of letters
             file.write(content[:100])
             file.flush()
             time.sleep(0.1)
-            if not cut:
+            if fault != "cut sound":
                 file.write(content[100:])
 
     def _event(self, content: dict[str, Any]) -> None:

@@ -45,7 +45,7 @@ class EngineLog:
     def begin(self, title: str) -> None:
         """A process starts; what earlier ones said is no longer the reason of anything."""
         self._lines.clear()
-        self._write(f"--- {time.strftime('%Y-%m-%d %H:%M:%S')} {title}\n".encode())
+        self._write(f"--- {time.strftime('%Y-%m-%d %H:%M:%S')} {title}\n".encode("utf-8", "backslashreplace"))
 
     def add(self, line: bytes) -> None:
         """One line, with its end; no more than the beginning of one that is very long."""

@@ -4,13 +4,11 @@ program."""
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from omnieval.backends.base import Need
@@ -18,6 +16,7 @@ from omnieval.backends.engines.devices import visible
 from omnieval.backends.engines.log import EngineLog
 from omnieval.backends.engines.process import EngineDiedError, EngineProcess
 from omnieval.backends.failed import FailedTry
+from omnieval.backends.llamacpp.lines import Line, line_of
 from omnieval.backends.llamacpp.programs import Program
 from omnieval.backends.sound.wav_files import whole_wav
 from omnieval.config import RunConfig
@@ -40,27 +39,12 @@ _DEATHS_OF_ONE = 2
 _UNUSABLE_OPTIONS = ("top_p", "top_k", "repetition_penalty", "constrain")
 
 
-@dataclass(eq=False)
-class _Line:
-    """One utterance that waits: its columns but the last, and who wants its sound."""
-
-    sample_id: str
-    language: str
-    reference: Path
-    bundle: Path
-    text: str
-    sound: asyncio.Future[SpokenAudio]
-
-    def columns(self, target: Path) -> str:
-        return "\t".join([str(self.reference), str(self.bundle), self.text, str(target)])
-
-
 class LlamaCppSpeech:
     """The program on one device. Follows `omnieval.types.Backend`, `TellsNeeds` and `GivesUp`.
 
     Each start says all that waits, so as many as there are requests in flight. No time of a single utterance
-    is known, so none is reported. device: as `engine.devices` names it. logs:
-    folder. Raises ConfigError for decoding that the program cannot do, and without prompt bundles.
+    is known, so none is reported. device: as `engine.devices` names it. logs: folder. Raises ConfigError for
+    decoding that the program cannot do, and without prompt bundles.
     """
 
     capabilities = Capabilities()
@@ -79,7 +63,7 @@ class LlamaCppSpeech:
         self._config = config
         self._env = os.environ | visible(device)
         self._log = EngineLog(logs / f"{device or 'engine'}.log".replace(":", "-"))
-        self._waiting: deque[_Line] = deque()
+        self._waiting: deque[Line] = deque()
         self._wanted = asyncio.Event()
         self._deaths: Counter[str] = Counter()
         self._in_vain = 0  # starts in a row without a sound
@@ -105,7 +89,7 @@ class LlamaCppSpeech:
     async def generate(self, request: Request) -> Response:
         started = time.time()
         try:
-            line = self._line(request)
+            line = line_of(request, self._bundles)
             self._waiting.append(line)
             self._wanted.set()
             if self._work is None:
@@ -124,32 +108,6 @@ class LlamaCppSpeech:
         if self._work is not None:
             self._work.cancel()
             await asyncio.gather(self._work, return_exceptions=True)
-
-    def _line(self, request: Request) -> _Line:
-        """Raises FailedTry where the program cannot be asked for it."""
-        task = request.speech
-        if task is None:
-            raise FailedTry(Failure("data", f"sample {request.sample_id}: no text to be said"))
-        if task.reference_audio is None:
-            hint = "set variant=clone, or take llamacpp.transport=http"
-            message = "llama.cpp-omni's speech program speaks in the voice of a recording alone"
-            raise FailedTry(Failure("configuration", message, hint=hint))
-        reference = task.reference_audio.path
-        sound: asyncio.Future[SpokenAudio] = asyncio.get_running_loop().create_future()
-        text = " ".join(task.text.split())
-        return _Line(request.sample_id, task.language, reference, self._bundle(reference), text, sound)
-
-    def _bundle(self, reference: Path) -> Path:
-        """The folder named after the recording, or as the evaluation suite of llama.cpp-omni names it."""
-        inside = f"{reference.parent.name}/{reference.name}"
-        hashed = hashlib.md5(inside.encode(), usedforsecurity=False).hexdigest()[:12]
-        for name in (reference.stem, hashed):
-            if (self._bundles / name).is_dir():
-                return self._bundles / name
-        message = (
-            f"no prompt bundle of {reference.name}: neither {reference.stem} nor {hashed} in {self._bundles}"
-        )
-        raise FailedTry(Failure("media_missing", message, hint="extract it, or run the rest as it is"))
 
     def _arguments(self, language: str, manifest: Path) -> list[str]:
         decode, settings, program = self._config.decode, self._config.llamacpp, self._program
@@ -183,11 +141,15 @@ class LlamaCppSpeech:
                 hint = "free space there, or name another folder with TMPDIR"
                 for line in batch:
                     _refuse(line, Failure("configuration", f"no folder for sounds: {error}", hint=hint))
+            except Exception as error:  # noqa: BLE001 - those that wait would do so for ever
+                for line in batch:
+                    if not line.sound.done():
+                        line.sound.set_exception(error)
 
-    def _next_batch(self) -> list[_Line]:
+    def _next_batch(self) -> list[Line]:
         """Of one language, the longest waiting first."""
-        batch: list[_Line] = []
-        others: deque[_Line] = deque()
+        batch: list[Line] = []
+        others: deque[Line] = deque()
         while self._waiting:
             line = self._waiting.popleft()
             if line.sound.done():  # given up by the one who asked
@@ -196,7 +158,7 @@ class LlamaCppSpeech:
         self._waiting.extendleft(reversed(others))
         return batch
 
-    async def _speak(self, batch: list[_Line], folder: Path) -> None:
+    async def _speak(self, batch: list[Line], folder: Path) -> None:
         """One start of the program. Lines that it did not come to wait for the next."""
         if self._in_vain > self._config.engine.restarts:
             self._given_up = self._no_more()
@@ -207,7 +169,8 @@ class LlamaCppSpeech:
         targets = [folder / f"{number}.wav" for number in range(len(batch))]
         manifest = folder / "manifest.tsv"
         text = "".join(line.columns(target) + "\n" for line, target in zip(batch, targets, strict=True))
-        manifest.write_text(text, encoding="utf-8")
+        # The names of files may be of any bytes.
+        manifest.write_text(text, encoding="utf-8", errors="surrogateescape")
         command = [str(self._program.path), *self._arguments(batch[0].language, manifest)]
         try:
             process = await EngineProcess.start(command, env=self._env, log=self._log)
@@ -221,15 +184,14 @@ class LlamaCppSpeech:
             await process.end()
         left = [line for line in batch if not line.sound.done()]
         if failure is None:
-            for line in left:
-                _refuse(line, self._silent())
+            for line in left:  # it passed over them, or left before their turn
+                _refuse(line, self._counted(line, self._silent()))
         elif left:
-            self._deaths[left[0].sample_id] += 1
             _refuse(left[0], self._counted(left[0], failure))
             self._waiting.extendleft(reversed(left[1:]))
             self._wanted.set()
 
-    async def _watch(self, process: EngineProcess, lines: list[tuple[_Line, Path]]) -> Failure | None:
+    async def _watch(self, process: EngineProcess, lines: list[tuple[Line, Path]]) -> Failure | None:
         """Hand out each sound once it is whole, to the end of the program. How it failed, or None."""
         ending = asyncio.ensure_future(_end_of(process))
         limit_s = self._config.engine.start_s
@@ -249,7 +211,7 @@ class LlamaCppSpeech:
         finally:
             ending.cancel()
 
-    def _take(self, line: _Line, target: Path) -> bool:
+    def _take(self, line: Line, target: Path) -> bool:
         """Whether the sound of a line was whole just now."""
         if line.sound.done():
             return False
@@ -285,8 +247,9 @@ class LlamaCppSpeech:
         hint = f"see {self._log.path}; mend it and resume the run, or raise engine.restarts"
         return Failure("connection", message + self._reason(), hint=hint)
 
-    def _counted(self, line: _Line, failure: Failure) -> Failure:
-        """The failure, final where the same utterance met it before."""
+    def _counted(self, line: Line, failure: Failure) -> Failure:
+        """The failure, final where the same utterance met one before."""
+        self._deaths[line.sample_id] += 1
         again = self._deaths[line.sample_id] < _DEATHS_OF_ONE
         hint = failure.hint or f"see {self._log.path}"
         return Failure(failure.kind, failure.message, retryable=again, hint=hint)
@@ -296,7 +259,7 @@ class LlamaCppSpeech:
         return f" (its log: {reason[-300:]})" if reason else ""
 
 
-def _refuse(line: _Line, failure: Failure) -> bool:
+def _refuse(line: Line, failure: Failure) -> bool:
     if not line.sound.done():
         line.sound.set_exception(FailedTry(failure))
     return False

@@ -71,9 +71,8 @@ class SoundFolder:
             try:
                 content = whole_wav(path)
             except MediaError as error:
-                raise FailedTry(
-                    Failure("audio", f"the server wrote a sound that cannot be used: {error}")
-                ) from error
+                message = f"the server wrote a sound that cannot be used: {path.name}: {error}"
+                raise FailedTry(Failure("audio", message, hint="look at the server's log")) from error
             if content is not None:
                 self._last_s = time.monotonic() - self._began
                 self._found[path] = (self._last_s, content)
