@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from omnieval.diagnose.asked import Asked
@@ -15,7 +16,7 @@ from omnieval.report.audit import HealthRow
 from omnieval.report.denominators import official
 from omnieval.report.proportion import Proportion
 from omnieval.runlog import Run
-from omnieval.runlog.store import exists
+from omnieval.runlog.store import REPORT_JSON, exists
 from omnieval.stats import PairedFraction
 
 # Settings that a server may take without heeding them; where it does, the prompt has other tokens.
@@ -69,12 +70,11 @@ class Diagnosis:
 
 def build_diagnosis(ladder: Ladder, execution: LadderExecution) -> Diagnosis:
     """From the rungs' own reports as last written. Raises ScoringError for a damaged one."""
-    runs = {
-        rung.name: Run.load(execution.directory / rung.name)
+    asked = {
+        rung.name: Asked.load(Run.load(place))
         for rung in ladder.rungs
-        if rung.config is not None and exists(execution.directory / rung.name)
+        if rung.config is not None and (place := execution.directory / rung.name) and _is_scored(place)
     }
-    asked = {name: Asked.load(run) for name, run in runs.items()}
     rows = tuple(_row(rung, asked, execution) for rung in ladder.rungs)
     models = [str(one.report.run["model"]) for one in asked.values()]
     return Diagnosis(
@@ -91,12 +91,18 @@ def build_diagnosis(ladder: Ladder, execution: LadderExecution) -> Diagnosis:
     )
 
 
+def _is_scored(place: Path) -> bool:
+    """Not so where there is no run, or one that was killed before its report."""
+    return exists(place) and (place / REPORT_JSON).exists()
+
+
 def _row(rung: Rung, asked: Mapping[str, Asked], execution: LadderExecution) -> RungRow:
     if rung.config is None:
         return RungRow(rung.name, rung.title, "left out", left_out=rung.left_out)
     outside = not_asked(rung.name, execution)
     if rung.name not in asked:
-        return RungRow(rung.name, rung.title, "not begun", breaks=outside)
+        killed = exists(execution.directory / rung.name)
+        return RungRow(rung.name, rung.title, "unfinished" if killed else "not begun", breaks=outside)
     own = asked[rung.name]
     against = next((name for name in rung.against if name in asked), None)
     other = None if against is None else asked[against]

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from omnieval import api
+from omnieval.diagnose import LadderExecution, plan_ladder
+from omnieval.diagnose.findings import build_diagnosis
 from omnieval.errors import StorageError
 from omnieval.samples import sample_dir
 from tests.command import omnieval, start
@@ -134,21 +136,38 @@ def of_chance(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return out
 
 
+def of_one_sample(cache: Path, out: Path) -> dict[str, Any]:
+    return {
+        "backend": "chance", "data": str(sample_dir("daily-omni")), "select.limit": 1, "max_frames": 1,
+        "plan": "uniform", "cache_dir": str(cache), "out": out,
+    }  # fmt: skip
+
+
 def test_a_rung_that_cannot_be_written_says_how_to_go_on(
     of_chance: Path, cache_dir: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "d"
-    settings: dict[str, Any] = {
-        "sample": True, "backend": "chance", "limit": 1, "max_frames": 1, "plan": "uniform",
-        "cache_dir": str(cache_dir), "out": out,
-    }  # fmt: skip
     shutil.copytree(of_chance, out)
     shutil.rmtree(out / "sound")
     (out / "sound").write_text("in the way of a folder")
     with pytest.raises(StorageError, match=f"; to continue: the same command with --out {out}$"):
-        api.diagnose("daily-omni", **settings)
+        api.diagnose("daily-omni", **of_one_sample(cache_dir, out))
     (out / "sound").unlink()
-    assert api.diagnose("daily-omni", **settings).complete
+    assert api.diagnose("daily-omni", **of_one_sample(cache_dir, out)).complete
+
+
+def test_a_rung_killed_before_its_report_is_unfinished(
+    of_chance: Path, cache_dir: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "d"
+    shutil.copytree(of_chance, out)
+    (out / "sound" / "report.json").unlink()
+    settings = {key: value for key, value in of_one_sample(cache_dir, out).items() if key != "out"}
+    ladder = plan_ladder(api.configure("daily-omni", list(settings.items())))
+    found = build_diagnosis(ladder, LadderExecution(out, "interrupted", "text"))
+    assert {rung.name: rung.state for rung in found.rungs}["sound"] == "unfinished"
+    assert not found.complete
+    assert api.diagnose("daily-omni", **of_one_sample(cache_dir, out)).complete
 
 
 def test_its_directory_is_reported_like_a_runs(of_chance: Path, tmp_path: Path) -> None:
