@@ -245,11 +245,13 @@ def new_directory(parent: Path, name: str, moment: time.struct_time) -> Path:
 
 def _runs_in(directory: Path) -> str:
     """What to name instead of a folder without a run: the newest of the runs in it, if any."""
-    runs = [path.parent for path in directory.glob(f"*/{RUN}")]
+    runs = [path.parent for depth in ("*", "*/*") for path in directory.glob(f"{depth}/{RUN}")]
     if not runs:
         return "one that `omnieval run` wrote"
     newest = max(runs, key=lambda run: (run / RUN).stat().st_mtime)
-    return f"one of the {len(runs)} in it, such as the newest, {newest}" if len(runs) > 1 else str(newest)
+    named = f"one of the {len(runs)} in it, such as the newest, {newest}" if len(runs) > 1 else str(newest)
+    bench = f"; to continue the bench: omnieval bench --resume {directory}"
+    return named + (bench if (directory / "bench.json").exists() else "")
 
 
 def _ours(name: str) -> bool:

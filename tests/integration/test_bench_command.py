@@ -16,7 +16,7 @@ import pytest
 
 from omnieval import api
 from omnieval.bench import BenchReport
-from omnieval.errors import ConfigError, StorageError
+from omnieval.errors import ConfigError, ScoringError, StorageError
 from tests.command import lines, omnieval, start
 from tests.faults.server import DONE, EVENT_STREAM, Behaviour, Exchange, FaultServer, chunk
 
@@ -104,6 +104,8 @@ def test_a_bench_is_shown_compared_and_judged_by_its_directory(steady: Path, tmp
     page = omnieval("report", steady, "--html", tmp_path / "bench.html")
     assert page.returncode == 0, page.stderr
     assert "repeats/run-1/report.html" in (tmp_path / "bench.html").read_text()
+    with pytest.raises(ScoringError, match=r"such as the newest, .*run-3; to continue .* --resume"):
+        api.resume(steady)
     (comparison,) = api.compare(steady, steady)
     assert comparison.first.run["directory"] == "run-1"
     gate = tmp_path / "gate.yaml"
