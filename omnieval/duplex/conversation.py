@@ -13,8 +13,8 @@ from omnieval.types import JsonDict
 class Latency:
     """ttft_ms, ttfp_ms: the first text and the first sound, counted from the first silence after the input.
 
-    rtf: time until the last sound, without that of the input's sound, by the length of the output's. Each is
-    None where there was nothing to measure.
+    rtf: from there to the last sound, by the length of the sound. Each is None where there was nothing to
+    measure.
     """
 
     ttft_ms: float | None

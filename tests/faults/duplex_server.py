@@ -28,11 +28,14 @@ class Turn:
     """How one connection goes.
 
     fault: None, or one of
-    before an answer: die_at_start, hang_at_start, close_busy, close_policy, close_too_large, wrong_order, silent;
+    before an answer: die_at_start, hang_at_start, close_busy, close_policy, close_too_large, wrong_order, silent,
+    no_duplex (a server without such sessions), no_voice (the model needs a reference voice);
     in its middle, after half of the pieces: die_in_middle, close_in_middle, hang_in_middle, garbage, binary, nested,
-    expired, error_in_middle, full_in_middle, lost_audio, other_session (dies, and resumes to another);
+    expired, error_in_middle, full_in_middle, lost_audio, other_session (dies, and resumes to another), refuse_resume,
+    no_token and resync (no way to resume);
     otherwise: duplicates, listen, listen_for_good (without response.done), failed, cancelled, no_base64, no_string,
-    no_delta, odd_length, odd_text, text_flood, odd_farewell, refuse_heartbeat (and no answer), refuse_resume.
+    no_delta, odd_length, odd_text, text_flood, odd_farewell, refuse_heartbeat (and no answer), late_playback (has no
+    use for acknowledgements).
     pause_s: between the pieces of sound. early: a response while the input still sounds, before the answer to it.
     """
 
@@ -62,6 +65,10 @@ class DuplexServer:
     asked: dict[str, int] = field(default_factory=dict)
     sessions: dict[str, str] = field(default_factory=dict)
     sent: dict[str, int] = field(default_factory=dict)  # pieces of sound so far, by the session's text
+    journal: dict[str, list[dict[str, Any]]] = field(
+        default_factory=dict
+    )  # numbered events, by the session's text
+    tokens: dict[str, str] = field(default_factory=dict)  # what resumes a session, by its id
     paths: list[str] = field(default_factory=list)
     links: int = 0
     open_sessions: int = 0
@@ -135,10 +142,21 @@ class DuplexServer:
             return
         if fault == "full" or self.open_sessions >= self.places:
             self.refused += 1
-            await _say(link, "error", error={"code": "resource_exhausted", "message": "no free session"})
+            message = f"duplex_session_capacity_exhausted: limit={self.places}"
+            await _refuse(link, "resource_exhausted", message)
+            return
+        if fault == "no_duplex":
+            await _say(link, "error", code="unsupported", error="VAD realtime is not enabled")
+            await link.close(1008)
+            return
+        if fault == "no_voice":
+            await _refuse(link, "ref_audio_required", "audio output requires ref_audio")
             return
         if fault == "refuse_resume" and resumed:
-            await _say(link, "error", error={"code": "session_not_found", "message": "no such session"})
+            await _refuse(link, "session_resume_expired", "Unknown or expired duplex session")
+            return
+        if resumed and self.tokens[opening["session_id"]] != opening.get("resume_token"):
+            await _refuse(link, "invalid_session_resume", "session.resume requires resume_token")
             return
         if fault == "other_session" and resumed:
             await _say(link, "session.created", session={"id": "another"})
@@ -149,11 +167,20 @@ class DuplexServer:
             self.sessions[session_id] = text
             self.sent[text] = 0
             self.heard[text] = bytearray()
+            self.journal[text] = []
             if fault != "wrong_order":
-                await _say(link, "session.created", session={"id": session_id})
+                token = {} if fault == "no_token" else self._new_token(session_id)
+                await _say(link, "session.created", session={"id": session_id}, **token)
         self.open_sessions += 1
         self.most = max(self.most, self.open_sessions)
         session = _Session(self, link, text, turn)
+        if resumed:
+            token = self._new_token(opening["session_id"])
+            await _say(link, "session.resumed", session={"id": opening["session_id"]}, **token)
+            for event in self.journal[text][opening["last_received_server_event_seq"] :]:
+                await link.send(json.dumps(event))
+        elif fault != "wrong_order":
+            await session.say("session.updated", session={"id": session_id})
         reader = asyncio.create_task(session.listen())
         try:
             if not await session.answer():
@@ -162,9 +189,18 @@ class DuplexServer:
             self.open_sessions -= 1
             reader.cancel()
 
+    def _new_token(self, session_id: str) -> dict[str, str]:
+        """Each connection makes that of the one before worthless."""
+        self.tokens[session_id] = f"token{len(self.paths)}-{session_id}"
+        return {"resume_token": self.tokens[session_id]}
+
 
 async def _say(link: ServerConnection, kind: str, **fields: Any) -> None:
     await link.send(json.dumps({"type": kind, **fields}))
+
+
+async def _refuse(link: ServerConnection, code: str, message: str) -> None:
+    await _say(link, "error", error={"type": "invalid_request_error", "code": code, "message": message})
 
 
 @dataclass
@@ -178,6 +214,12 @@ class _Session:
     sounding: asyncio.Event = field(default_factory=asyncio.Event)
     quiet: asyncio.Event = field(default_factory=asyncio.Event)
 
+    async def say(self, kind: str, **fields: Any) -> None:
+        """An event with its number, which is said again to whoever resumes the session without it."""
+        journal = self.server.journal[self.text]
+        journal.append({"type": kind, "server_event_seq": len(journal) + 1, **fields})
+        await self.link.send(json.dumps(journal[-1]))
+
     async def listen(self) -> None:
         async for frame in self.link:
             event = json.loads(frame)
@@ -190,12 +232,19 @@ class _Session:
                     self.quiet.set()
             elif event["type"] == "session.heartbeat" and self.turn.fault == "refuse_heartbeat":
                 error = {"code": "internal_error", "message": "the heartbeat came too late"}
-                await _say(self.link, "error", error=error)
+                await self.say("error", error=error)
+            elif event["type"] == "session.heartbeat":
+                await self.say("session.heartbeat_ack", session_id="")
+            elif event["type"] == "playback.ack" and self.turn.fault == "late_playback":
+                error = {"code": "playback_ack_too_late", "message": "arrived after a later user input"}
+                await self.say("error", error=error)
+            elif event["type"] == "playback.ack":
+                await self.say("playback.acknowledged", event={"played_ms": event["played_ms"]})
             elif event["type"] == "session.close":
                 if self.turn.fault == "odd_farewell":
                     for frame in ("[]", "7", "{", '{"a":' * 200_000):
                         await self.link.send(frame)
-                await _say(self.link, "session.closed")
+                await self.say("session.closed")
                 return
 
     async def answer(self) -> bool:
@@ -212,29 +261,28 @@ class _Session:
         if fault in ("silent", "refuse_heartbeat"):
             return False
         if fault in ("listen", "listen_for_good"):
-            await _say(link, "response.listen")
+            await self.say("response.listen")
             if self.text and fault == "listen":
-                await _say(link, "response.done", response={"status": "completed"})
+                await self.say("response.done", response={"status": "completed"})
             return False
         return await self._respond("r1", self.server.sound_of(self.text), self.text or "heard", fault)
 
     async def _respond(self, name: str, sound: bytes, words: str, fault: str | None) -> bool:
-        link, infix = self.link, "output_" if self.turn.new_spelling else ""
-        first = max(0, self.server.sent[self.text] - 1) if name != "r0" else 0  # says its last piece again
+        infix = "output_" if self.turn.new_spelling else ""
+        first = self.server.sent[self.text] if name != "r0" else 0
         if not first:
-            await _say(link, "response.created", response={"id": name})
-            await _say(link, "response.speak", response_id=name)
-            await _say(
-                link,
+            await self.say("response.created", response={"id": name})
+            await self.say("response.speak", response_id=name)
+            await self.say(
                 f"response.{infix}audio_transcript.delta",
                 delta=words,
                 response_id=name,
                 event_id=f"t{name}",
             )
         if fault == "odd_text":
-            await _say(link, f"response.{infix}audio_transcript.delta", delta=None, response_id=name)
+            await self.say(f"response.{infix}audio_transcript.delta", delta=None, response_id=name)
         for _ in range(40 if fault == "text_flood" else 0):
-            await _say(link, f"response.{infix}text.delta", delta="la " * 10_000, response_id=name)
+            await self.say(f"response.{infix}text.delta", delta="la " * 10_000, response_id=name)
         step = -(-len(sound) // 2 // self.turn.pieces) * 2
         for number, start in list(enumerate(range(0, len(sound), step)))[first:]:
             piece = sound[start : start + step]
@@ -250,21 +298,23 @@ class _Session:
             carried = odd.get(fault or "", {"delta": data})
             length_ms = 10**400 if fault == "odd_length" else (start + len(piece)) / 2 / RATE_HZ * 1000
             for _ in range(2 if fault == "duplicates" else 1):
-                await _say(
-                    link, f"response.{infix}audio.delta", **carried, sample_rate_hz=RATE_HZ, response_id=name,
+                await self.say(
+                    f"response.{infix}audio.delta", **carried, sample_rate_hz=RATE_HZ, response_id=name,
                     item_id="i1", event_id=f"{name}-{number}", metadata={"audio_duration_ms": length_ms},
                 )  # fmt: skip
             if name != "r0":
                 self.server.sent[self.text] = number + 1
             await asyncio.sleep(self.turn.pause_s)
-        await _say(link, f"response.{infix}audio.done")
+        await self.say(f"response.{infix}audio.done")
         status = fault if fault in ("failed", "cancelled") else "completed"
-        await _say(link, "response.done", response={"id": name, "status": status})
+        await self.say("response.done", response={"id": name, "status": status})
         return False
 
     async def _break(self, fault: str | None) -> bool:
         """Whether the answer ends here."""
-        if fault in ("die_in_middle", "refuse_resume", "other_session"):
+        if fault == "resync":
+            await self.say("session.resync_required", reason="journal_overflow")
+        if fault in ("die_in_middle", "refuse_resume", "other_session", "no_token", "resync"):
             self.link.transport.abort()
         elif fault == "close_in_middle":
             await self.link.close(_CLOSING[fault], "as told")
@@ -275,11 +325,11 @@ class _Session:
         elif fault == "binary":
             await self.link.send(b"\x00\xff\xfe")
         elif fault == "expired":
-            await _say(self.link, "session.expired")
+            await self.say("session.expired")
         elif fault == "error_in_middle":
-            await _say(self.link, "error", error={"code": "internal_error", "message": "the talker failed"})
+            await self.say("error", error={"code": "internal_error", "message": "the talker failed"})
         elif fault == "full_in_middle":
-            await _say(self.link, "error", error={"code": "resource_exhausted", "message": "no place left"})
+            await self.say("error", error={"code": "resource_exhausted", "message": "no place left"})
         elif fault != "hang_in_middle":
             return False
         return True

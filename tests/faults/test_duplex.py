@@ -177,6 +177,10 @@ def test_what_is_odd_but_does_no_harm_is_passed_over(fault: str) -> None:
         ("failed", "server", True),
         ("refuse_resume", "server", True),
         ("other_session", "server", True),
+        ("no_token", "server", True),
+        ("resync", "server", True),
+        ("no_duplex", "configuration", False),
+        ("no_voice", "configuration", False),
         ("no_base64", "protocol", True),
         ("no_string", "protocol", True),
         ("no_delta", "protocol", True),
@@ -198,6 +202,30 @@ def test_a_fault_has_its_kind_and_next_step(fault: str, kind: str, retryable: bo
     assert answer.error.hint
 
 
+@pytest.mark.parametrize("fault", ["no_token", "resync"])
+def test_a_session_that_cannot_be_resumed_is_not_asked_for_again(fault: str) -> None:
+    answer, server = one(Turn(fault))
+    assert not server.events("session.resume")
+    assert answer.session["resumed"] == 0
+
+
+def test_a_refused_resumption_is_not_told_as_one() -> None:
+    answer, server = one(Turn("refuse_resume"))
+    assert server.events("session.resume")
+    assert answer.session["resumed"] == 0
+    assert not any("was resumed" in note for note in answer.notes)
+
+
+def test_an_acknowledgement_that_is_of_no_use_costs_no_answer() -> None:
+    server = DuplexServer(lambda _, n: Turn("late_playback", pieces=12, pause_s=0.06), lambda _: tone(0.5))
+    with server.running():
+        answer = ask(server, speed=20)[0]
+    assert answer.error is None
+    assert answer.audio is not None
+    assert parse_wav(answer.audio.wav).data == tone(0.5)
+    assert any("acknowledgement" in note for note in answer.notes)
+
+
 def test_listening_is_an_answer_and_what_comes_twice_is_taken_once() -> None:
     answer, _ = one(Turn("listen"))
     assert (answer.error, answer.finish_reason, answer.audio) == (None, "listen", None)
@@ -214,7 +242,10 @@ def test_a_broken_session_goes_on_where_it_was_and_nothing_of_it_is_lost_or_doub
     assert answer.audio is not None
     assert parse_wav(answer.audio.wav).data == SOUND
     assert (answer.text, len(answer.audio.chunks)) == ("text 0", 4)
-    assert server.events("session.resume") == [{"type": "session.resume", "session_id": "s0"}]
+    (again,) = server.events("session.resume")
+    assert again["session_id"] == "s0"
+    assert 0 < again["last_received_server_event_seq"] <= len(server.journal["text 0"])
+    assert answer.session["resumed"] == 1
     assert len(server.events("session.update")) == 1
     assert any("resumed" in note for note in answer.notes)
     ends = [event["audio_end_ms"] for event in server.events("input_audio_buffer.append")]
@@ -276,11 +307,14 @@ def test_sound_is_acknowledged_as_it_is_played_and_the_session_kept_alive() -> N
     assert 0 < acks[0] <= acks[-1] <= 500
     assert {event["response_id"] for event in server.events("playback.ack")} == {"r1"}
     assert server.events("session.heartbeat")
+    taken = [event["server_event_seq"] for event in server.events("session.event_ack")]
+    assert taken == sorted(set(taken))
+    assert 0 < taken[-1] <= len(server.journal["text 0"])
     assert len(answer.session["stalls"]) > 3  # at 20 times its speed the sound cannot be played without gaps
     assert any("20 times" in note for note in answer.notes)
     assert answer.session["sent"]["playback.ack"] == len(acks)
     assert [kind for _, kind, _ in answer.session["received"]][:3] == [
-        "session.created", "response.created", "response.speak",
+        "session.created", "session.updated", "response.created",
     ]  # fmt: skip
 
 

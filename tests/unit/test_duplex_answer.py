@@ -64,7 +64,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> Session:
     return session
 
 
-def test_times_count_from_the_first_silence_and_rtf_from_the_request(quiet: Session) -> None:
+def test_all_times_count_from_the_first_silence(quiet: Session) -> None:
     quiet.send(0.7)
     quiet.add(0.9, "response.audio_transcript.delta", delta="one ")
     quiet.sound(1.1, 400)
@@ -73,7 +73,7 @@ def test_times_count_from_the_first_silence_and_rtf_from_the_request(quiet: Sess
     quiet.add(1.8, "response.done")
     timing = quiet.end().timing
     assert (timing.ttft_s, timing.ttfp_s, timing.e2e_s) == (0.4, 0.6, 1.3)
-    assert timing.rtf == 1.5
+    assert timing.rtf == 1.0
     assert timing.itl_s == (0.3,)
     assert timing.started == 1e9 + 100.5
 
@@ -84,7 +84,7 @@ def test_the_sound_of_the_input_is_no_time_of_the_model(monkeypatch: pytest.Monk
         session.send(at_s)
     session.sound(1.4, 1000)
     session.add(1.5, "response.done")
-    assert (session.end().timing.ttfp_s, session.end().timing.rtf) == (0.5, 1.0)
+    assert (session.end().timing.ttfp_s, session.end().timing.rtf) == (0.5, 0.5)
 
 
 def test_words_that_come_in_two_streams_count_once(quiet: Session) -> None:
@@ -171,10 +171,44 @@ def test_another_session_in_the_place_of_the_first_is_no_answer(quiet: Session) 
         quiet.add(1.1, "session.created", session={"id": "other"})
 
 
-def test_the_times_of_the_stages_are_kept(quiet: Session) -> None:
-    quiet.sound(1.0, 200, metrics={"stage_metrics": {"0": {"stage_gen_time_ms": 5}}})
-    quiet.add(1.1, "response.done", response={"metrics": {"stage_metrics": {"1": {"stage_gen_time_ms": 7}}}})
-    assert quiet.end().server_metrics == {"0": {"stage_gen_time_ms": 5}, "1": {"stage_gen_time_ms": 7}}
+def test_what_the_server_tells_of_its_own_work_is_kept(quiet: Session) -> None:
+    first = {"stage_metrics": {"0": {"stage_gen_time_ms": 5}}, "response_request_metrics": {"ttft_ms": 70.0}}
+    created = {
+        "metadata": {"duplex_event": {"response_request_metrics": {"ttfp_ms": 90.0, "source": "clock"}}}
+    }
+    quiet.add(0.9, "response.created", response=created)
+    quiet.add(1.0, "response.speak", metadata={"vllm_omni": first})
+    done = {"vllm_omni": {"stage_metrics": {"0": {"stage_gen_time_ms": 6}, "1": {"stage_gen_time_ms": 7}}}}
+    quiet.add(1.1, "response.done", response={"metadata": done})
+    answer = quiet.end()
+    assert answer.server_metrics == {"0": {"stage_gen_time_ms": 6}, "1": {"stage_gen_time_ms": 7}}
+    assert answer.session["server_times"] == {"ttft_ms": 70.0, "ttfp_ms": 90.0}
+
+
+def test_a_server_that_is_behind_may_still_decide_to_speak(quiet: Session) -> None:
+    quiet.add(30.0, "response.listen")
+    ends = [30.5, 32.9, 35.9]  # 3 s without a decision are the end
+    for at_s in ends[:2]:
+        quiet.at(at_s)
+        quiet.answer.end_of_input()
+        assert not quiet.answer.finished
+    quiet.add(33.0, "response.listen")
+    quiet.at(ends[2])
+    quiet.answer.end_of_input()
+    assert not quiet.answer.finished
+    quiet.sound(36.5, 200)
+    quiet.add(36.6, "response.done")
+    assert quiet.answer.finished
+    assert quiet.end().finish_reason == "stop"
+
+
+def test_a_model_that_goes_on_listening_has_decided(quiet: Session) -> None:
+    quiet.add(30.0, "response.listen")
+    for at_s in (30.5, 33.6):
+        quiet.at(at_s)
+        quiet.answer.end_of_input()
+    assert quiet.answer.finished
+    assert quiet.end().finish_reason == "listen"
 
 
 def test_sound_behind_the_end_of_the_answer_is_left_out(quiet: Session) -> None:

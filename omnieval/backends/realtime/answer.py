@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from omnieval.backends import faults
 from omnieval.backends.failed import FailedTry
 from omnieval.backends.realtime.clock import SessionClock
-from omnieval.backends.realtime.events import AUDIO, TEXT, TRANSCRIPT, delta_of, stages_of
+from omnieval.backends.realtime.events import AUDIO, TEXT, TRANSCRIPT, delta_of, told_of
 from omnieval.backends.realtime.fields import OUTPUT_RATE_HZ
 from omnieval.backends.realtime.log import SessionLog
 from omnieval.backends.realtime.pace import PIECE_MS, DuplexInput
 from omnieval.backends.realtime.played import Played
 from omnieval.backends.realtime.promised import PromisedSound
 from omnieval.backends.realtime.recent import RecentEvents
+from omnieval.backends.realtime.refusals import is_harmless, refusal_of
 from omnieval.backends.realtime.said import Said
+from omnieval.backends.realtime.ticket import Ticket
 from omnieval.backends.sound.piece import add_base64
 from omnieval.backends.sound.spoken import Spoken
 from omnieval.config import PcmConfig
@@ -23,6 +24,7 @@ from omnieval.media.wav import Pcm
 from omnieval.types import Failure, JsonDict, Response
 
 _LOOK = "look at the server's log"
+_DECIDES_S = 3.0  # a model that decides every second, and a server that is a little behind
 
 
 class DuplexAnswer:
@@ -30,7 +32,7 @@ class DuplexAnswer:
 
     heard: what the model hears. pcm: the format of the sound where its events do not say it. speed: how many
     times as fast as real time it all goes. created: the session is there. finished: the answer is whole.
-    speaking: a response has begun to speak and is not done. session_id: as the server names it.
+    speaking: a response has begun to speak and is not done. ticket: what it takes to resume the session.
     """
 
     def __init__(
@@ -50,11 +52,15 @@ class DuplexAnswer:
         self._promised = PromisedSound()
         self._log = SessionLog()
         self._recent = RecentEvents()
+        self._patience_s = _DECIDES_S / speed
+        self._told_s = 0.0
+        self._all_heard_s: float | None = None
         self._ids: dict[str, str] = {}
         self._stages: JsonDict = {}
+        self._server_times: JsonDict = {}
         self._responses = self._resumed = 0
         self._listened = self._spoke = False
-        self.session_id: str | None = None
+        self.ticket = Ticket()
         self.created = self.finished = self.speaking = False
         self.last_event = "nothing"
         self.late_s = 0.0
@@ -68,11 +74,6 @@ class DuplexAnswer:
     def note(self, sentence: str) -> None:
         """Keep what a reader must know."""
         self._spoken.note(sentence)
-
-    def resumed(self) -> None:
-        """The connection broke, and the session goes on over another."""
-        self._resumed += 1
-        self.note("the connection broke, and the session was resumed")
 
     def sent(self, event: JsonDict) -> None:
         """An event goes up now. TTFT and TTFP count from the first silence."""
@@ -92,10 +93,14 @@ class DuplexAnswer:
         if self._recent.again(event):
             self.note("the server sent events twice; each was taken once")
             return
+        self.ticket.take(event)
         if kind == "error":
-            raise self._refused(event)
+            if not is_harmless(event):
+                raise FailedTry(refusal_of(event, self._secret))
+            self.note("the server had no use for an acknowledgement of what was played")
         if kind in ("session.closed", "session.expired") and not self.finished:
-            message = f"the session ended with {kind} before response.done"
+            reason = f" ({faults.shorten(json.dumps(event['reason']))})" if event.get("reason") else ""
+            message = f"the session ended with {kind}{reason} before response.done"
             raise FailedTry(Failure("server", message, retryable=True, hint=_LOOK))
         if kind in ("session.created", "session.resumed"):
             self._begun(event)
@@ -111,14 +116,18 @@ class DuplexAnswer:
         session = event.get("session")
         found = session.get("id") if isinstance(session, dict) else event.get("session_id")
         if isinstance(found, str):
-            if self.session_id not in (None, found):
-                was, now = faults.shorten(str(self.session_id)), faults.shorten(found)
+            if self.ticket.session_id not in (None, found):
+                was, now = faults.shorten(str(self.ticket.session_id)), faults.shorten(found)
                 message = f"the session {was} became {now}, which knows nothing of what was heard before"
                 raise FailedTry(Failure("server", message, retryable=True, hint=_LOOK))
-            self.session_id = found
+            self.ticket.session_id = found
+        if self.created:
+            self._resumed += 1
+            self.note("the connection broke, and the session was resumed")
         self.created = True
 
     def _take(self, kind: str, event: JsonDict) -> None:
+        self._told_s = self._clock.now_s()
         self._ids |= {
             key: event[key] for key in ("response_id", "item_id") if isinstance(event.get(key), str)
         }
@@ -135,8 +144,10 @@ class DuplexAnswer:
                 self._said.add(kind, delta, self._clock.now_s())
         elif kind == "response.done":
             self._done(event)
-        response = event.get("response")
-        self._stages |= stages_of(event) | (stages_of(response) if isinstance(response, dict) else {})
+        told = told_of(event)
+        self._stages |= told.get("stage_metrics", {})
+        times = told.get("response_request_metrics", {})
+        self._server_times |= {key: times[key] for key in ("ttft_ms", "ttfp_ms") if key in times}
 
     def _take_sound(self, event: JsonDict, delta: str) -> None:
         at_s, before_s = self._clock.now_s(), self._spoken.duration_s
@@ -170,8 +181,12 @@ class DuplexAnswer:
             self._finish()
 
     def end_of_input(self) -> None:
-        """All of the silence was sent. To listen to it is an answer; nothing at all is still waited for."""
-        if (self._listened or self._responses) and not self.speaking:
+        """All of the silence was sent. To listen to it is an answer once no further decision comes, since a
+        server may be behind; nothing at all is still waited for."""
+        if not (self._listened or self._responses) or self.speaking:
+            return
+        self._all_heard_s = self._clock.now_s() if self._all_heard_s is None else self._all_heard_s
+        if self._clock.now_s() - max(self._told_s, self._all_heard_s) >= self._patience_s:
             self._finish()
 
     @property
@@ -206,13 +221,14 @@ class DuplexAnswer:
             notes=self._spoken.notes,
             server_metrics=self._stages,
             session={
-                "id": self.session_id,
+                "id": self.ticket.session_id,
                 "decision": self.decision,
                 "responses": self._responses,
                 "resumed": self._resumed,
                 "input_ms": self._heard.sent_ms,
                 "late_ms": round(1000 * self.late_s),
                 "stalls": self._played.stalls,
+                **({"server_times": self._server_times} if self._server_times else {}),
                 **self._log.counts(),
             },
         )
@@ -220,11 +236,3 @@ class DuplexAnswer:
     def _finish(self) -> None:
         self.finished = True
         self._clock.end()
-
-    def _refused(self, event: JsonDict) -> FailedTry:
-        error: Any = event.get("error")
-        code = error.get("code") if isinstance(error, dict) else None
-        message = faults.message_in(error or event)
-        return FailedTry(
-            faults.classify(None, f"{code}: {message}" if code else message, secret=self._secret)
-        )

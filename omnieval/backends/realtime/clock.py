@@ -17,7 +17,6 @@ class SessionClock:
     def __init__(self) -> None:
         self._wall: float | None = None
         self._request = time.monotonic()
-        self._first_append_s: float | None = None
         self._silence_s: float | None = None
         self._end_s: float | None = None
 
@@ -30,26 +29,22 @@ class SessionClock:
 
     def appended(self, *, is_speech: bool) -> None:
         """A piece of the input goes up now."""
-        at_s = self.now_s()
-        self._first_append_s = at_s if self._first_append_s is None else self._first_append_s
         if not is_speech and self._silence_s is None:
-            self._silence_s = at_s
+            self._silence_s = self.now_s()
 
     def end(self) -> None:
         """The answer is whole now."""
         self._end_s = self.now_s()
 
     def timing(self, said: Said, spoken: Spoken, *, of_sound: bool) -> Timing:
-        """RTF counts from the request on, without the time of the input's sound. of_sound: it has one; an
-        answer that begins before its end has no RTF."""
+        """of_sound: the input has one; an answer that begins before its end has no RTF."""
         silence_s = self._silence_s
-        if silence_s is None or self._first_append_s is None:
+        if silence_s is None:
             return Timing(started=self._wall)
         rtf = None
         if spoken.first_s is not None and spoken.last_s is not None and spoken.duration_s:
             over_input = of_sound and spoken.first_s < silence_s
-            input_s = silence_s - self._first_append_s
-            rtf = None if over_input else (spoken.last_s - input_s) / spoken.duration_s
+            rtf = None if over_input else (spoken.last_s - silence_s) / spoken.duration_s
 
         def since(at_s: float | None) -> float | None:
             return None if at_s is None else rounded(at_s - silence_s)

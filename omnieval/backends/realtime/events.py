@@ -39,11 +39,24 @@ def delta_of(event: JsonDict) -> str:
     return delta
 
 
-def stages_of(event: JsonDict) -> JsonDict:
-    """The times of the model's stages, where an event or its response tells them."""
-    metrics = event.get("metrics")
-    stages = metrics.get("stage_metrics") if isinstance(metrics, dict) else None
-    return stages if isinstance(stages, dict) else {}
+def told_of(event: JsonDict) -> JsonDict:
+    """What the server tells of its own work, with an event or with the response in it: `stage_metrics`, times
+    of the model's stages, and `response_request_metrics`, its own TTFT and TTFP (ms)."""
+    told: JsonDict = {}
+    for carrier in (event, event.get("response")):
+        metadata = _within(carrier, "metadata")
+        for place in (
+            _within(carrier, "metrics"), _within(metadata, "duplex_event"), _within(metadata, "vllm_omni"),
+        ):  # fmt: skip
+            for name in ("stage_metrics", "response_request_metrics"):
+                if found := _within(place, name):
+                    told[name] = {**told.get(name, {}), **found}
+    return told
+
+
+def _within(place: Any, name: str) -> JsonDict:
+    found = place.get(name) if isinstance(place, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def _too_deep(event: JsonDict) -> bool:

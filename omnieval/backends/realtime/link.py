@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from omnieval.backends import faults
 from omnieval.backends.failed import FailedTry
+from omnieval.backends.realtime.refusals import NO_DUPLEX
 from omnieval.types import Failure
 
 if TYPE_CHECKING:
@@ -19,10 +20,6 @@ _MOST_FRAME_BYTES = 32 * 2**20
 _CLOSE_S = 2.0
 _UP = "is the server up, and the address right?"
 _PROXY = "look at the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY), or at NO_PROXY"
-_NO_DUPLEX = (
-    "this server has no full-duplex sessions at /v1/realtime?duplex=1: its deploy file needs session_mode: "
-    "duplex (and --base-url usually ends with /v1)"
-)
 # What close codes say beyond that the connection is gone; RFC 6455 and the IANA registry name them.
 _BUSY = 1013
 _FINAL_CODES = {
@@ -92,7 +89,7 @@ class RealtimeServer:
         except (InvalidProxy, ProxyError, ImportError) as error:
             raise FailedTry(Failure("configuration", f"no connection: {error}", hint=_PROXY)) from error
         except InvalidHandshake as error:
-            raise FailedTry(Failure("protocol", f"no WebSocket: {error}", hint=_NO_DUPLEX)) from error
+            raise FailedTry(Failure("protocol", f"no WebSocket: {error}", hint=NO_DUPLEX)) from error
 
     def _refusal(self, error: InvalidStatus) -> Failure:
         status = error.response.status_code
@@ -100,7 +97,7 @@ class RealtimeServer:
         if 300 <= status < 400:
             return faults.classify(status, said, secret=self._secret)
         if status in (403, 404, 405, 426, 501) or status < 400:
-            hint = _NO_DUPLEX if status != 403 else f"{_NO_DUPLEX}; or set OPENAI_API_KEY"
+            hint = NO_DUPLEX if status != 403 else f"{NO_DUPLEX}; or set OPENAI_API_KEY"
             shown = faults.shorten(faults.redact(said, self._secret))
             return Failure(
                 "configuration", f"no WebSocket but HTTP {status}: {shown}", status=status, hint=hint

@@ -69,10 +69,10 @@ class DuplexSession:
                     await self._part(link)
                     return
             except ConnectionClosed as error:
-                if last or answer.session_id is None or not may_resume(error):
+                again = answer.ticket.resume()
+                if last or again is None or not may_resume(error):
                     raise FailedTry(closed(error, answer.last_event)) from error
-                answer.resumed()
-                opening = {"type": "session.resume", "session_id": answer.session_id}
+                opening = again
             finally:
                 answer.late_s = self._pacer.late_s
 
@@ -111,6 +111,9 @@ class DuplexSession:
                 played = self._answer.acknowledgement()
                 if played is not None:
                     await self._send(link, played)
+                taken = self._answer.ticket.acknowledgement()
+                if taken is not None:
+                    await self._send(link, taken)
                 if turn * PIECE_MS % _HEARTBEAT_MS == 0:
                     await self._send(link, {"type": "session.heartbeat"})
 
