@@ -216,6 +216,15 @@ def test_a_refused_resumption_is_not_told_as_one() -> None:
     assert not any("was resumed" in note for note in answer.notes)
 
 
+def test_answers_to_heartbeats_do_not_hide_a_model_that_hangs() -> None:
+    server = DuplexServer(lambda _, n: Turn("hang_in_middle"), lambda _: SOUND)
+    with server.running():
+        answer = ask(server, patience_s=2, speed=20)[0]  # a heartbeat every 0.25 s
+    assert answer.error is not None
+    assert answer.error.kind == "timeout"
+    assert "session.heartbeat_ack" in {kind for _, kind, _ in answer.session["received"]}
+
+
 def test_an_acknowledgement_that_is_of_no_use_costs_no_answer() -> None:
     server = DuplexServer(lambda _, n: Turn("late_playback", pieces=12, pause_s=0.06), lambda _: tone(0.5))
     with server.running():

@@ -7,7 +7,7 @@ import json
 from omnieval.backends import faults
 from omnieval.backends.failed import FailedTry
 from omnieval.backends.realtime.clock import SessionClock
-from omnieval.backends.realtime.events import AUDIO, TEXT, TRANSCRIPT, delta_of, told_of
+from omnieval.backends.realtime.events import AUDIO, ECHOES, TEXT, TRANSCRIPT, delta_of, told_of
 from omnieval.backends.realtime.fields import OUTPUT_RATE_HZ
 from omnieval.backends.realtime.log import SessionLog
 from omnieval.backends.realtime.pace import PIECE_MS, DuplexInput
@@ -88,8 +88,9 @@ class DuplexAnswer:
     def add(self, event: JsonDict) -> None:
         """One event. Raises FailedTry for an error, an end before the answer's, and for unusable sound."""
         kind = event["type"] if isinstance(event.get("type"), str) else ""
-        self.last_event = faults.shorten(kind) or "an event without a type"
-        self._log.received(self.last_event, self._clock.now_s())
+        shown = faults.shorten(kind) or "an event without a type"
+        self.last_event = self.last_event if kind in ECHOES else shown
+        self._log.received(shown, self._clock.now_s())
         if self._recent.again(event):
             self.note("the server sent events twice; each was taken once")
             return

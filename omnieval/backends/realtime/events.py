@@ -12,6 +12,8 @@ from omnieval.types import Failure, JsonDict
 AUDIO = ("response.audio.delta", "response.output_audio.delta")
 TRANSCRIPT = ("response.audio_transcript.delta", "response.output_audio_transcript.delta")
 TEXT = ("response.text.delta", "response.output_text.delta")
+# What only echoes an event of ours; it comes also where the model hangs.
+ECHOES = ("session.heartbeat_ack", "playback.acknowledged")
 _MOST_LEVELS = 64
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from omnieval.backends.failed import FailedTry
 from omnieval.backends.http.transport_faults import timeout_failure
 from omnieval.backends.realtime.answer import DuplexAnswer
-from omnieval.backends.realtime.events import event_of
+from omnieval.backends.realtime.events import ECHOES, event_of
 from omnieval.backends.realtime.link import RealtimeServer, closed, may_resume
 from omnieval.backends.realtime.pace import PIECE_MS, DuplexInput, Pacer
 from omnieval.config import TimeoutConfig
@@ -135,8 +135,9 @@ class DuplexSession:
                 frame = await link.recv()
         except TimeoutError:
             return
-        self._quiet_since = time.monotonic()
         event = event_of(frame)
+        if event.get("type") not in ECHOES:
+            self._quiet_since = time.monotonic()
         answer.add(event)
         self._told("received", event)
 
