@@ -115,7 +115,8 @@ def speech_run(
             "reference": reference,
             "hypothesis": hypothesis,
         }
-        scores.append(Score(name, "scored", answer=f"heard {i}", metrics=dict(found), details=words))
+        outcome = "unscored" if recogniser is None and not found else "scored"
+        scores.append(Score(name, outcome, answer=f"heard {i}", metrics=dict(found), details=words))
     spoken = {"recipe": "seed-tts-en", "benchmark": "seed-tts", "language": "en", "utterances": "meta.lst"}
     info = information(len(planned), "f", **{**spoken, **config}) | {"scoring": "speech", "group_keys": []}
     run = _written(folder, info, planned, responses)

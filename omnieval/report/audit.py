@@ -86,7 +86,7 @@ def disagreements(pairs: Iterable[Pair], responses: Mapping[str, Response]) -> t
             score.sample_id,
             planned.sample.gold,
             score.readings,
-            _shortened(responses[score.sample_id].text) if score.sample_id in responses else "",
+            shortened(responses[score.sample_id].text) if score.sample_id in responses else "",
         )
         for planned, score in pairs
         if len(set(score.readings.values())) > 1
@@ -158,9 +158,10 @@ def letter_warning(rows: Sequence[LetterRow]) -> str | None:
 _ANSWERED = ("correct", "wrong", "unparsed", "scored", "unscored")
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str, longest: int = _SHOWN_CHARACTERS) -> str:
+    """A text as a table shows it: in one line; of a long one its beginning and end."""
     flat = " ".join(text.split())
-    if len(flat) <= _SHOWN_CHARACTERS:
+    if len(flat) <= longest:
         return flat
-    half = _SHOWN_CHARACTERS // 2
+    half = longest // 2
     return f"{flat[:half]} … {flat[-half:]}"

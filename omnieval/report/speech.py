@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Literal
 
 from omnieval.report.accounting import Count, FailureRow, accounting, failure_rows, identity, notes
@@ -215,16 +216,17 @@ def _differing(words: Mapping[str, WordErrors]) -> tuple[UtteranceRow, ...]:
 
 
 def _aligned(errors: WordErrors) -> str:
-    shown = {
-        "equal": "{reference}",
-        "substitute": "[{reference}>{hypothesis}]",
-        "delete": "[-{reference}-]",
-        "insert": "[+{hypothesis}+]",
-    }
-    return " ".join(
-        shown[word.kind].format(reference=word.reference, hypothesis=word.hypothesis)
-        for word in aligned_words(errors)
-    )
+    """Words left out or added in a row are one mark."""
+    shown: list[str] = []
+    for kind, found in groupby(aligned_words(errors), key=lambda word: word.kind):
+        words = list(found)
+        said, heard = ([getattr(word, side) or "" for word in words] for side in ("reference", "hypothesis"))
+        if kind == "substitute":
+            shown += [f"[{one}>{other}]" for one, other in zip(said, heard, strict=True)]
+        else:
+            marks = {"equal": "{}", "delete": "[-{}-]", "insert": "[+{}+]"}[kind]
+            shown.append(marks.format(" ".join(heard if kind == "insert" else said)))
+    return " ".join(shown)
 
 
 def _warmups(run: Run) -> list[Timing]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from omnieval.report.audit import health_warning
+from omnieval.report.audit import health_warning, shortened
 from omnieval.report.busy import busy_table
 from omnieval.report.latency import LABELS
 from omnieval.report.page import Page, Table
@@ -19,8 +19,9 @@ from omnieval.report.tables import (
     incomplete,
     latency_table,
 )
+from omnieval.wording import counted
 
-_SHOWN_UTTERANCES = 10
+_SHOWN_UTTERANCES, _ALIGNED_CHARACTERS = 10, 400
 
 
 def speech_page(report: SpeechReport) -> Page:
@@ -70,7 +71,7 @@ def _warnings(report: SpeechReport, health: str | None) -> list[str]:
     failed = sum(row.count for row in report.failures)
     if failed:
         others = "every mean is over the others only" if failed < report.asked else "no other is left"
-        lines.append(f"{failed} utterances failed; {others}")
+        lines.append(f"{counted(failed, 'utterance', 'utterances')} failed; {others}")
     return lines
 
 
@@ -145,7 +146,12 @@ def _missing(report: SpeechReport) -> Table:
 
 def _differing(report: SpeechReport) -> Table:
     rows = [
-        (row.sample_id, f"{100 * row.wer:.1f} %", f"{row.errors}/{row.words}", row.aligned)
+        (
+            row.sample_id,
+            f"{100 * row.wer:.1f} %",
+            f"{row.errors}/{row.words}",
+            shortened(row.aligned, _ALIGNED_CHARACTERS),
+        )
         for row in report.differing[:_SHOWN_UTTERANCES]
     ]
     more = len(report.differing) - len(rows)

@@ -12,7 +12,7 @@ from omnieval.view.headlines import Headline
 from omnieval.view.query import AGAINST, APART, PAGE, SHOWS, SORTS, Query
 
 Look = Literal["rows", "figures", "facts"]
-_EXCERPT = 160
+_EXCERPT, _LONG_WARNING = 160, 200
 _HEADS = ("Sample", "Outcome", "Details", "Question", "Reply")
 _LOOKS = {"correct": "right", "wrong": "wrong", "failed": "wrong"}
 # What makes no sense of answers to questions, and of utterances.
@@ -69,7 +69,7 @@ def samples_page(
         place.name,
         element("p", joined(element("b", about.figure), " · ") if about.figure else None, about.about,
                 class_="about"),
-        *(element("p", text, class_="warning") for text in remarks if text),
+        *(warning(text) for text in remarks if text),
         _tallies(query, counts, url),
         _filters(query, facets, others, url, speech=about.speech),
         turn,
@@ -128,6 +128,15 @@ def _filters(
 def _select(label: str, name: str, choices: Sequence[tuple[str, str]], chosen: str) -> Markup:
     options = [element("option", text, value=value, selected=value == chosen) for value, text in choices]
     return element("label", label, element("select", *options, name=name))
+
+
+def warning(text: str) -> Markup:
+    """What a reader should know; a long one is unfolded."""
+    if len(text) <= _LONG_WARNING:
+        return element("p", text, class_="warning")
+    begin = text[:_LONG_WARNING].rpartition(" ")[0] or text[:_LONG_WARNING]
+    rest = element("p", f"… {text[len(begin) :].strip()}")
+    return element("details", element("summary", f"{begin} …"), rest, class_="warning")
 
 
 def section(title: str, *content: Markup | None) -> Markup:

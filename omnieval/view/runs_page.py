@@ -7,7 +7,7 @@ from pathlib import Path
 
 from omnieval.report.html.markup import Markup, element
 from omnieval.view.headlines import Block, Line
-from omnieval.view.pages import document, table, turning
+from omnieval.view.pages import document, table, turning, warning
 from omnieval.view.query import Query
 
 PAGE = 200
@@ -18,7 +18,7 @@ def runs_page(
     root: Path, blocks: Sequence[Block], query: Query, shown: int, count: int, remarks: Sequence[str]
 ) -> str:
     """blocks: those of this page. shown, count: runs on it and on all pages. remarks: what cannot be read."""
-    warnings = [element("p", remark, class_="warning") for remark in remarks]
+    warnings = [warning(remark) for remark in remarks]
     if not blocks and not query.text:
         return document(
             "Runs", *warnings,

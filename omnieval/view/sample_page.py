@@ -12,7 +12,7 @@ from omnieval.types import MediaPart, Request, Response, Score
 from omnieval.view.details import parsed_span
 from omnieval.view.heard import heard_section
 from omnieval.view.material import Material
-from omnieval.view.pages import badge, document, section, table
+from omnieval.view.pages import badge, document, section, table, warning
 from omnieval.view.sample_media import media_section
 
 _CUT = 4_000
@@ -35,7 +35,7 @@ def sample_page(
     reply = _reply(last, score, cut, spoken=heard is not None)
     return document(
         sample.id, _about(found), turn,
-        *(element("p", text, class_="warning") for text in found.remarks), _prepare(found, url),
+        *(warning(text) for text in found.remarks), _prepare(found, url),
         _beside(_question(found, cut), reply if heard is None else heard),
         media_section(found.files, url),
         None if heard is None else reply,

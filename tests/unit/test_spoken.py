@@ -178,6 +178,29 @@ def test_a_failing_recogniser_costs_its_own_sounds_and_a_second_scoring_hears_on
     assert listener.calls == [1]
 
 
+def test_words_left_out_or_added_in_a_row_are_one_mark_and_long_ones_are_shortened_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {"a": "one two three", "b": "six", "c": "seven", "d": "nine ten ten"}
+    run = run_of(
+        tmp_path,
+        texts,
+        [answer("a", 3), answer("b", 4), answer("d", 5), Response("c", error=Failure("server", "died"))],
+    )
+    repeated = " ".join(f"word{i}" for i in range(200))
+    report = report_of(
+        run, hear(run, monkeypatch, {3: "zero nil one tow trhee", 4: f"six {repeated}", 5: "nine"})
+    )
+    aligned = {row.sample_id: row.aligned for row in report.differing}
+    assert aligned["a"] == "[+zero nil+] one [two>tow] [three>trhee]"
+    assert aligned["d"] == "nine [-ten ten-]"
+    assert aligned["b"] == f"six [+{repeated}+]"
+    markdown = to_markdown(page_of(report))
+    assert r"\[+zero nil+\] one" in markdown
+    assert repeated not in markdown
+    assert "1 utterance failed; every mean is over the others only" in markdown
+
+
 def test_an_empty_hypothesis_is_all_deletions_and_no_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

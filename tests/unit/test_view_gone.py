@@ -20,7 +20,7 @@ from omnieval.media.encode import encode_wav
 from omnieval.view.app import make_app
 from omnieval.view.folders import find_runs
 from omnieval.view.serve import serve
-from tests.runs import choice_run
+from tests.runs import choice_run, speech_run
 
 ORIGIN = "http://127.0.0.1:8000"
 
@@ -120,3 +120,20 @@ def test_a_run_without_its_samples_says_so(tmp_path: Path) -> None:
     client = opened(tmp_path / "runs", tmp_path / "index")
     assert missing in said(client.get(f"/run/{name}"))
     assert client.get(f"/run/{name}/sample/0").status_code == 404
+
+
+def test_a_long_remark_is_unfolded(tmp_path: Path) -> None:
+    speech_run(tmp_path / "runs" / "a", [{"wer": 0.5}])  # whose configuration has a key of another benchmark
+    client = opened(tmp_path / "runs", tmp_path / "index")
+    (name,) = find_runs(tmp_path / "runs")
+    page = client.get(f"/run/{name}/sample/0").text
+    (begin, rest) = re.findall(
+        r'<details class="warning"><summary>([^<]+) …</summary><p>… ([^<]+)</p></details>', page
+    )[0]
+    assert begin.startswith(
+        "The request cannot be made anew here: unknown configuration key &#x27;plan&#x27;"
+    )
+    assert len(begin) < 230
+    assert rest.endswith(", warmup)")
+    short = client.get("/run/none").text
+    assert "<details" not in short
