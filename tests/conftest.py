@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,10 @@ import pytest
 from hypothesis import settings
 
 from tests.faults.server import Exchange, FaultServer
+
+# Tests start omnieval hundreds of times: its modules are to be compiled once, also where the environment says not to.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Machines that run tests are slow at times; a property is about results, not about time.
 settings.register_profile("no deadline", deadline=None)
