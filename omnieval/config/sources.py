@@ -157,4 +157,6 @@ def _explain(model: type[BaseModel], item: Any) -> str:
         known = [f"{section}.{name}" if section else name for name in parent.model_fields]
         return _unknown_key(".".join(location), known)
     message = item["msg"].removeprefix("Value error, ")
+    if item["type"] == "tuple_type":
+        message = f"expected a list such as [{item.get('input')}]"
     return f"configuration key {'.'.join(location)!r}: {message}, found {item.get('input')!r}"

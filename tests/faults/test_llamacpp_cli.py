@@ -365,6 +365,9 @@ CHECKS = {
     "model missing": ("model", "no file", "--model"),
     "vision model missing": ("vision model", "no ", "whole folder"),
     "several models": ("model", "2 files", "name the .gguf file"),
+    "a pointer": ("audio model", "is a Git LFS pointer", "git lfs pull"),
+    "another file": ("model", "is no GGUF file", "fetch it again"),
+    "no such card": ("device npu:63", "this machine has", "engine.devices"),
 }
 
 
@@ -388,14 +391,21 @@ def test_check_names_what_is_missing_and_what_to_do(case: str, tmp_path: Path) -
     elif case == "several models":
         (machine.model.parent / "MiniCPM-o-4_5-F16.gguf").write_bytes(b"GGUF")
         machine.model = machine.model.parent
-    config = api.configure("daily-omni", list(machine.settings().items()), sample=True)
+    elif case == "a pointer":
+        next((machine.model.parent / "audio").iterdir()).write_bytes(
+            b"version https://git-lfs.github.com/spec/v1\n"
+        )
+    elif case == "another file":
+        machine.model.write_bytes(b"PK")
+    settings = machine.settings(**({"engine.devices": ["npu:63"]} if case == "no such card" else {}))
+    config = api.configure("daily-omni", list(settings.items()), sample=True)
     findings = api.check_config(config)
     wrong = [finding for finding in findings if finding.verdict == "fail"]
     name, found, fix = CHECKS[case]
     assert [finding.check for finding in wrong] == [name]
     assert found in wrong[0].found and fix in (wrong[0].fix or "") and wrong[0].fatal
     with pytest.raises(BackendError) as error:
-        api.run("daily-omni", sample=True, out=tmp_path / "run", **SMALL, **nested(machine.settings()))
+        api.run("daily-omni", sample=True, out=tmp_path / "run", **SMALL, **nested(settings))
     assert fix in str(error.value)
     assert journal(machine.bin) == []
 

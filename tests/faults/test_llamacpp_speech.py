@@ -226,13 +226,13 @@ def test_bundles_are_found_by_the_name_of_the_recording_or_as_the_engines_own_su
 
 def test_check_names_missing_bundles_and_what_the_program_cannot_do(tmp_path: Path) -> None:
     made = machine(tmp_path)
-    config = api.configure(
-        "seed-tts",
-        [*made.settings().items(), ("llamacpp.prompt_bundles", str(tmp_path / "none"))],
-        sample=True,
-    )
-    wrong = [finding for finding in api.check_config(config) if finding.verdict == "fail"]
-    assert [finding.check for finding in wrong] == ["prompt bundles"]
+    (tmp_path / "empty").mkdir()
+    for name, words in (("none", "no folder"), ("empty", "0 folders in")):
+        settings = [*made.settings().items(), ("llamacpp.prompt_bundles", str(tmp_path / name))]
+        config = api.configure("seed-tts", settings, sample=True)
+        wrong = [finding for finding in api.check_config(config) if finding.verdict == "fail"]
+        assert [finding.check for finding in wrong] == ["prompt bundles"]
+        assert words in wrong[0].found and "extract one" in str(wrong[0].fix)
     with pytest.raises(ConfigError, match=r"llamacpp\.prompt_bundles"):
         made.backend("seed-tts-zh")
     with pytest.raises(ConfigError, match=r"decode\.top_k"):

@@ -416,6 +416,8 @@ def test_settings_that_it_does_not_heed_are_refused(cache_dir: Path, tmp_path: P
     model = make_model(tmp_path / "model")
     with pytest.raises(ConfigError, match=r"extra_body\.guided_choice means nothing"):
         ask(model, cache_dir, extra_body__guided_choice=["A"])
+    with pytest.raises(ConfigError, match="needs the model"):
+        create(api.configure("daily-omni", [("backend", "vllm-omni-offline")]), BackendContext())
     with pytest.raises(ConfigError, match=r"vllm_omni\.arguments\.model has a setting of its own"):
         ask(model, cache_dir, vllm_omni__arguments={"model": "x"})
     with pytest.raises(BackendError, match="unexpected keyword argument 'no_such'"):

@@ -69,6 +69,7 @@ def test_a_null_path_in_the_recipe_leaves_the_environment_in_force(tmp_path: Pat
         ([("base_url", "http://host/v1?key=1")], "must end with its path"),
         ([("concurrency", 0)], "'concurrency'"),
         ([("engine.devices", ["gpu0"])], "expected npu:N, cuda:N, npu:N+M or cpu, found 'gpu0'"),
+        ([("engine.devices", "npu:0")], "'engine.devices': expected a list such as [npu:0]"),
         ([("engine.devices", ["npu:1", "npu:1"])], "npu:1 is named twice; one engine a card"),
         ([("engine.devices", ["npu:0", "npu:1+0"])], "npu:0 is named twice; one engine a card"),
         ([("engine.devices", ["cuda:0+00"])], "cuda:0 is named twice; one engine a card"),

@@ -11,7 +11,7 @@ from typing import Any
 from omnieval.types import JsonDict
 
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-_POINTER = b"version https://git-lfs"
+GIT_LFS_POINTER = b"version https://git-lfs"
 _LONGEST_HEADER = 512 * 2**20
 
 
@@ -79,7 +79,7 @@ def _of_file(path: Path) -> str | None:
         with path.open("rb") as file:
             begin = file.read(64)
             size = path.stat().st_size
-            if begin.startswith(_POINTER):
+            if begin.startswith(GIT_LFS_POINTER):
                 return "is a Git LFS pointer, not the weights (git lfs pull)"
             if path.suffix == ".json":
                 return "is no index of weights"

@@ -48,6 +48,7 @@ class LlamaCppProgram(EngineBacked):
         self._program = Program.of(config)
         self._most_s = config.llamacpp.max_sound_s
         self._limit_s = config.timeouts.total_s
+        self._devices = config.engine.devices
         self._arguments = _arguments(config, self._program)
         name = f"{Path(self._program.name).name} on {device or 'this machine'}"
         super().__init__(
@@ -62,8 +63,8 @@ class LlamaCppProgram(EngineBacked):
         )
 
     def needs(self) -> Sequence[Need]:
-        """See `TellsNeeds`."""
-        return self._program.needs([word for word in self._arguments if word.startswith("-")])
+        """See `TellsNeeds`: for all devices of the run."""
+        return self._program.needs([word for word in self._arguments if word.startswith("-")], self._devices)
 
     async def check(self) -> ServerFacts:
         """Start the program. Raises BackendError where its model does not load."""

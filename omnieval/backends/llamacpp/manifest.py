@@ -31,6 +31,7 @@ from omnieval.types import (
     SpokenAudio,
     Timing,
 )
+from omnieval.wording import counted
 
 _LOOK_EVERY_S = 0.1
 # Requests that come so soon after each other are for one start of the program.
@@ -71,14 +72,16 @@ class LlamaCppSpeech:
         self._work: asyncio.Task[None] | None = None
 
     def needs(self) -> Sequence[Need]:
-        """See `TellsNeeds`."""
+        """See `TellsNeeds`: for all devices of the run."""
         words = self._arguments("zh", Path("manifest.tsv"))
-        needs = self._program.needs([word for word in words if word.startswith("-")])
-        if self._bundles.is_dir():
-            found = sum(path.is_dir() for path in self._bundles.iterdir())
-            return [*needs, Need("prompt bundles", f"{found} folders in {self._bundles}")]
+        flags = [word for word in words if word.startswith("-")]
+        needs = self._program.needs(flags, self._config.engine.devices)
         fix = "extract one for each reference recording, with the tool that comes with llama.cpp-omni"
-        return [*needs, Need("prompt bundles", f"no folder {self._bundles}", fix)]
+        if not self._bundles.is_dir():
+            return [*needs, Need("prompt bundles", f"no folder {self._bundles}", fix)]
+        count = sum(path.is_dir() for path in self._bundles.iterdir())
+        found = f"{counted(count, 'folder', 'folders')} in {self._bundles}"
+        return [*needs, Need("prompt bundles", found, None if count else fix)]
 
     async def check(self) -> ServerFacts:
         """The program is started with the first utterances, as it ends with them."""

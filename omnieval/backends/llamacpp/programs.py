@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from omnieval.backends.base import Need
+from omnieval.backends.engines.devices import device_need
+from omnieval.backends.engines.model_folder import GIT_LFS_POINTER
 from omnieval.config import RunConfig
 from omnieval.errors import ConfigError
 from omnieval.program_output import NoOutputError, ShortProgram
@@ -64,10 +66,10 @@ class Program:
         path = None if found is None else Path(found).absolute()
         return cls(name, path, place, folder, model, speaks=speaks, hears=hears)
 
-    def needs(self, flags: Sequence[str]) -> list[Need]:
-        """The program, the flags that it must know, and the files of the model."""
+    def needs(self, flags: Sequence[str], devices: Sequence[str]) -> list[Need]:
+        """The program, the flags that it must know, the cards, and the files of the model."""
         program = self._program_need()
-        found = [program]
+        found = [program, *map(device_need, devices)]
         if program.fix is None:
             found.append(self._version_need(flags))
         found.append(self._model_need())
@@ -127,7 +129,7 @@ class Program:
 
     def _model_need(self) -> Need:
         if self.model is not None:
-            return Need("model", str(self.model))
+            return _gguf_need("model", self.model)
         if self.named != self.folder:
             fix = "give the .gguf file of the language part, or its folder, with --model"
             return Need("model", f"no file {self.named}", fix)
@@ -143,8 +145,21 @@ class Program:
         for pattern in patterns:
             found = next(iter(sorted(self.folder.glob(pattern))), None)
             if found is not None:
-                return Need(what, str(found))
+                return _gguf_need(what, found)
         return Need(what, f"no {self.folder}/{patterns[0]}", "fetch the whole folder of the model")
+
+
+def _gguf_need(what: str, path: Path) -> Need:
+    try:
+        with path.open("rb") as file:
+            head = file.read(64)
+    except OSError as error:
+        return Need(what, f"{path}: cannot be read: {error.strerror or error}", "make it readable")
+    if head.startswith(b"GGUF"):
+        return Need(what, str(path))
+    if head.startswith(GIT_LFS_POINTER):
+        return Need(what, f"{path} is a Git LFS pointer, not the weights", "git lfs pull, in its folder")
+    return Need(what, f"{path} is no GGUF file", "fetch it again, or name the right one with --model")
 
 
 def _by_packing(config: RunConfig) -> str:

@@ -64,9 +64,13 @@ _MEANINGS = (
 def create(config: RunConfig, context: BackendContext) -> Backend:
     """The backend `vllm-omni-offline`, one engine for each of `engine.devices`.
 
-    Raises ConfigError for settings that it would not heed.
+    Raises ConfigError without a model, and for settings that it would not heed.
     """
     del context
+    if config.model is None:
+        raise ConfigError(
+            "the backend vllm-omni-offline needs the model: --model with its folder, or its name on the hub"
+        )
     _refuse_unheeded(config)
     logs = new_log_folder(config.cache_dir or default_cache_dir())
     devices = config.engine.devices
