@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from omnieval.stats.clusters import cluster_sums
+from omnieval.stats.distributions import normal_probability, t_quantile
 
+# Fewer than these say too little of the others: by simulation, an interval of 5 cosines covers 90 %.
+LEAST_CLUSTERS = 10
 _ROUNDS = 2_000
 _DRAWN_AT_ONCE = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class BootstrapDifference:
-    """The mean of second - first over `count` pairs in `clusters` clusters. low, high, p_value: None for
-    fewer than two clusters."""
+    """The mean of second - first over `count` pairs in `clusters` clusters. low, high: None for fewer than 10
+    clusters, and where all pairs differ alike. p_value: None for fewer than 10 clusters."""
 
     count: int
     clusters: int
@@ -28,19 +32,21 @@ class BootstrapDifference:
 def mean_interval(
     values: Sequence[float], clusters: Sequence[Hashable] | None = None, *, seed: int = 0
 ) -> tuple[float | None, float | None]:
-    """The 95 % percentile bootstrap interval of a mean (Efron 1979); (None, None) for fewer than 2 values.
+    """The 95 % percentile bootstrap interval of a mean (Efron 1979), the percentiles widened as few clusters
+    ask for (T. C. Hesterberg, "What Teachers Should Know About the Bootstrap", 2015).
 
     clusters: labels of what values share, one a value; whole clusters are then drawn (A. C. Davison and
-    D. V. Hinkley, "Bootstrap Methods and their Application", 1997), and fewer than 2 of them
-    give no interval. None: every value stands alone. Equal values give an interval of no width.
+    D. V. Hinkley, "Bootstrap Methods and their Application", 1997). None: every value stands alone.
+    (None, None) for fewer than 10 clusters, and for equal values, which do not tell how others may differ.
+    Of word error rates that are nearly all 0, it takes some 30 values to cover 90 %, by simulation.
     """
     import numpy as np
 
-    sums, counts = cluster_sums(np.asarray(values, dtype=float), clusters)
-    if len(values) < 2 or len(sums) < 2:
+    array = np.asarray(values, dtype=float)
+    sums, counts = cluster_sums(array, clusters)
+    if len(sums) < LEAST_CLUSTERS or (array == array[0]).all():
         return None, None
-    low, high = np.percentile(_means(sums, counts, seed), [2.5, 97.5])
-    return float(low), float(high)
+    return _ends(_means(sums, counts, seed), len(sums))
 
 
 def paired_bootstrap(
@@ -50,13 +56,12 @@ def paired_bootstrap(
     *,
     seed: int = 0,
 ) -> BootstrapDifference | None:
-    """The mean of second - first over the same samples, with a 95 % percentile interval; None for no samples.
+    """The mean of second - first over the same samples, with its 95 % interval; None for no samples.
 
-    first, second: n figures each (word error rates, cosines), sample by sample. clusters: n labels, as for
-    `mean_interval`. The p-value is twice the smaller share of drawn means on either side of 0, counting the
-    measured one (B. Efron and R. J. Tibshirani, "An Introduction to the Bootstrap", 1993; the
-    addition of one after Davison and Hinkley). Pairs that do not differ give 0, no width, and a
-    p-value of 1.
+    first, second: n figures each (word error rates, cosines), sample by sample. clusters and the interval are
+    as for `mean_interval`. The p-value is twice the smaller share of drawn means on either side of 0,
+    counting the measured one (B. Efron and R. J. Tibshirani, "An Introduction to the Bootstrap", 1993; the
+    addition of one after Davison and Hinkley). Pairs that do not differ give a p-value of 1.
     Raises ValueError when the lengths differ.
     """
     import numpy as np
@@ -68,13 +73,25 @@ def paired_bootstrap(
     differences = np.asarray(second, dtype=float) - np.asarray(first, dtype=float)
     sums, counts = cluster_sums(differences, clusters)
     mean = float(differences.mean())
-    if len(sums) < 2:
+    if len(sums) < LEAST_CLUSTERS:
         return BootstrapDifference(len(differences), len(sums), mean, None, None, None)
     means = _means(sums, counts, seed)
-    low, high = np.percentile(means, [2.5, 97.5])
+    alike = bool((differences == differences[0]).all())
+    low, high = (None, None) if alike else _ends(means, len(sums))
     beyond = 1 + min(int((means <= 0).sum()), int((means >= 0).sum()))
     p_value = min(1.0, 2 * beyond / (_ROUNDS + 1))
-    return BootstrapDifference(len(differences), len(sums), mean, float(low), float(high), p_value)
+    return BootstrapDifference(len(differences), len(sums), mean, low, high, p_value)
+
+
+def _ends(means: Any, clusters: int) -> tuple[float, float]:
+    """Where 95 % of the drawn means lie, widened by what the quantile of t and the bias of a drawn variance
+    add for so many clusters."""
+    import numpy as np
+
+    widened = math.sqrt(clusters / (clusters - 1)) * t_quantile(0.975, clusters - 1)
+    tail = 100 * normal_probability(-widened)
+    low, high = np.percentile(means, [tail, 100 - tail])
+    return float(low), float(high)
 
 
 def _means(sums: Any, counts: Any, seed: int) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from omnieval.stats.clusters import cluster_sums
 from omnieval.stats.distributions import normal_quantile, t_quantile
@@ -54,12 +55,20 @@ def clustered_mean(
     array = np.asarray(values, dtype=float)
     mean = float(array.mean())
     sums, _ = cluster_sums(array - mean, clusters)
-    groups = len(sums)
-    if groups < 2:
-        return ClusteredMean(len(array), groups, mean, None, None, None)
-    error = math.sqrt(groups / (groups - 1) * float(np.sum(sums**2))) / len(array)
-    half = t_quantile(0.5 + confidence / 2, groups - 1) * error
-    return ClusteredMean(len(array), groups, mean, error, mean - half, mean + half)
+    if len(sums) < 2:
+        return ClusteredMean(len(array), len(sums), mean, None, None, None)
+    error, half = spread(sums, len(array), confidence)
+    return ClusteredMean(len(array), len(sums), mean, error, mean - half, mean + half)
+
+
+def spread(deviations: Any, count: float, confidence: float) -> tuple[float, float]:
+    """(standard error, half the width of the interval) of a mean over `count` values; see `clustered_mean`.
+
+    deviations: array of shape (G,), G > 1: the sum of the deviations from the mean in each cluster.
+    """
+    groups = len(deviations)
+    error = math.sqrt(groups / (groups - 1) * float((deviations**2).sum())) / count
+    return error, t_quantile(0.5 + confidence / 2, groups - 1) * error
 
 
 def clustered_fraction(
@@ -81,17 +90,18 @@ def clustered_fraction(
         return None
     fraction, count, z = mean.mean, mean.count, normal_quantile(0.5 + confidence / 2)
     effective = float(mean.clusters)
-    if mean.standard_error:
-        independent = fraction * (1 - fraction) / (count - 1)
-        effective = min(float(count), count * independent / mean.standard_error**2)
+    if mean.standard_error is not None and 0 < fraction < 1:
+        independent, found = fraction * (1 - fraction) / (count - 1), mean.standard_error**2
+        effective = count * min(1.0, independent / found) if found else float(count)
         effective *= (z / t_quantile(0.5 + confidence / 2, mean.clusters - 1)) ** 2
     low, high = wilson(fraction, effective, z)
     return ClusteredFraction(mean.clusters, mean.standard_error, effective, low, high)
 
 
 def wilson(fraction: float, trials: float, z: float) -> tuple[float, float]:
-    """Wilson's interval for a number of trials that need not be whole."""
+    """Wilson's interval for a number of trials that need not be whole; it holds the fraction, also where
+    rounding would leave 0 or 1 just outside."""
     centre = fraction + z**2 / (2 * trials)
     half = z * math.sqrt(fraction * (1 - fraction) / trials + z**2 / (4 * trials**2))
     scale = 1 + z**2 / trials
-    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
+    return min(fraction, max(0.0, (centre - half) / scale)), max(fraction, min(1.0, (centre + half) / scale))

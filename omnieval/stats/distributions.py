@@ -12,6 +12,13 @@ def normal_quantile(probability: float) -> float:
     return float(ndtri(probability))
 
 
+def normal_probability(value: float) -> float:
+    """The chance that the standard normal distribution stays below a value."""
+    from scipy.special import ndtr
+
+    return float(ndtr(value))
+
+
 def t_quantile(probability: float, degrees: int) -> float:
     """Where Student's distribution of so many degrees of freedom reaches a probability."""
     from scipy.special import stdtrit

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from omnieval.stats.clustered import clustered_mean
+from omnieval.stats.clustered import clustered_mean, spread
 from omnieval.stats.clusters import cluster_sums
 from omnieval.stats.distributions import fair_binomial, fair_binomial_below
 
@@ -41,10 +42,13 @@ def paired_fraction(
 
     first, second: n outcomes each. clusters: n labels of what questions share, or None.
     The interval is the clustered t interval of the differences (E. Miller, "Adding Error Bars to Evals",
-    2024) with one gained and one lost question added, each a cluster of its own: what
-    D. G. Bonett and R. M. Price, "Adjusted Wald confidence interval for a difference of binomial proportions
-    based on paired data" (2012), do without clusters. So runs that agree everywhere still get an interval of
-    some width. The p-value is that of `sign_flip_exact`.
+    2024) with a cluster of gained and one of lost questions added. Each is of one question where the changes
+    of a cluster have nothing to do with each other: what D. G. Bonett and R. M. Price, "Adjusted Wald
+    confidence interval for a difference of binomial proportions based on paired data" (2012), do without
+    clusters. It is of as many questions as clusters raise the variance by, and of a usual cluster where they
+    cannot tell: for a single cluster, and where all questions change alike. So neither runs that agree
+    everywhere nor a few videos that flip whole are taken for certain. The p-value is that of
+    `sign_flip_exact`.
     Raises ValueError when the lengths differ.
     """
     import numpy as np
@@ -54,16 +58,10 @@ def paired_fraction(
     if not len(first):
         return None
     change = np.asarray(second, dtype=float) - np.asarray(first, dtype=float)
-    labels = range(len(change)) if clusters is None else clusters
     plain = clustered_mean(change.tolist(), clusters)
-    widened = clustered_mean(
-        [*change.tolist(), 1.0, -1.0], [*((0, label) for label in labels), (1, 0), (1, 1)], confidence
-    )
     assert plain is not None
-    assert widened is not None
-    assert widened.low is not None
-    assert widened.high is not None
-    sums, _ = cluster_sums(change, clusters)
+    sums, counts = cluster_sums(change, clusters)
+    low, high = _interval(change, sums, counts, confidence)
     gained, lost = int((change > 0).sum()), int((change < 0).sum())
     return PairedFraction(
         count=len(change),
@@ -72,11 +70,26 @@ def paired_fraction(
         lost=lost,
         difference=plain.mean,
         standard_error=plain.standard_error,
-        low=max(-1.0, widened.low),
-        high=min(1.0, widened.high),
+        low=low,
+        high=high,
         p_value=sign_flip_exact([round(float(value)) for value in sums]),
         mcnemar=mcnemar_exact(gained, lost),
     )
+
+
+def _interval(change: Any, sums: Any, counts: Any, confidence: float) -> tuple[float, float]:
+    import numpy as np
+
+    total, groups = len(change), len(sums)
+    added = total / groups
+    alone = float(change.var()) / (total - 1) if total > 1 else 0.0
+    if groups > 1 and alone:
+        error, _ = spread(sums - change.mean() * counts, total, confidence)
+        added = min(added, max(1.0, error**2 / alone))
+    mean = float(change.sum()) / (total + 2 * added)
+    deviations = np.append(sums - mean * counts, [added * (1 - mean), added * (-1 - mean)])
+    _, half = spread(deviations, total + 2 * added, confidence)
+    return max(-1.0, mean - half), min(1.0, mean + half)
 
 
 def mcnemar_exact(gained: int, lost: int) -> float:

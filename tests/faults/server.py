@@ -147,7 +147,7 @@ class FaultServer:
         exchange.reset()
 
     def _call(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=30)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=120)
 
     async def _start(self) -> asyncio.Server:
         return await asyncio.start_server(self._serve, "127.0.0.1", self.port)

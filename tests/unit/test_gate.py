@@ -115,6 +115,17 @@ def test_speech_is_judged_in_percent_and_by_the_encoder_that_is_named(tmp_path: 
     assert "0.05" in result.lines[7].reason
 
 
+def test_a_few_faultless_utterances_pass_no_line(tmp_path: Path) -> None:
+    speech_run(tmp_path / "few", [{"wer": 0.02 * (i % 2), "sim[wavlm-sv]": 0.7 + 0.01 * i} for i in range(9)])
+    speech_run(tmp_path / "alike", [{"wer": 0.0, "sim[wavlm-sv]": 0.7}] * 40)
+    for run in ("few", "alike"):
+        result = judged(tmp_path, "wer <= 1.56", "sim[wavlm-sv] >= 0.689", run=run)
+        assert verdicts(result) == ["undecided"] * 2
+        assert "the value meets the line, but" in result.lines[0].reason
+        assert "no interval" in result.lines[0].reason
+    assert judged(tmp_path, "wer <= 1.56 by value", run="alike").verdict == "pass"
+
+
 def test_sounds_that_nobody_heard_yet_are_undecided(tmp_path: Path) -> None:
     speech_run(tmp_path / "run", [{}] * 3, recogniser=None, encoder=None)
     result = judged(tmp_path, "wer <= 1.56", "sim[wavlm-sv] >= 0.689", "coverage == 1.0", "lenient_wer <= 1")

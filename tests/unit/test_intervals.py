@@ -22,6 +22,13 @@ def test_it_is_the_wilson_score_interval(counts: tuple[int, int]) -> None:
     assert wilson_interval(k, n) == pytest.approx((max(0, centre - half), min(1, centre + half)), abs=1e-9)
 
 
+@pytest.mark.parametrize("n", [1, 3, 10, 25, 49, 1197])
+def test_an_interval_holds_its_value_and_ends_at_none_and_all(n: int) -> None:
+    nothing, everything = wilson_interval(0, n), wilson_interval(n, n)
+    assert nothing is not None and nothing[0] == 0
+    assert everything is not None and everything[1] == 1
+
+
 def test_a_published_example() -> None:
     # Newcombe (1998), table I: 81 of 263, Wilson without continuity correction.
     assert wilson_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)

@@ -109,6 +109,15 @@ def test_all_right_or_all_wrong_still_has_an_interval_of_some_width(outcome: boo
     assert (found.low, found.high) == pytest.approx(wilson_interval(10 * outcome, 10), abs=1e-9)
 
 
+@pytest.mark.parametrize("questions", [2, 3, 10])
+def test_videos_that_are_all_half_right_make_no_fewer_questions_of_them(questions: int) -> None:
+    outcomes = [i % questions == 0 for i in range(30 * questions)]
+    found = clustered_fraction(outcomes, [i // questions for i in range(30 * questions)])
+    assert found is not None
+    few = (norm.ppf(0.975) / student.ppf(0.975, 29)) ** 2
+    assert found.effective == pytest.approx(30 * questions * few)
+
+
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_mcnemar_is_exact(gained: int, lost: int) -> None:
     table = [[10, gained], [lost, 10]]
@@ -149,6 +158,40 @@ def test_runs_that_agree_everywhere_are_not_known_to_be_equal() -> None:
     assert found is not None
     assert (found.difference, found.p_value) == (0, 1)
     assert found.low < 0 < found.high
+
+
+@pytest.mark.parametrize("videos", [1, 2, 4])
+def test_a_few_videos_that_flip_whole_show_nothing(videos: int) -> None:
+    found = paired_fraction(
+        [False] * 40 * videos, [True] * 40 * videos, [i // 40 for i in range(40 * videos)]
+    )
+    assert found is not None
+    assert (found.difference, found.p_value) == (1, pytest.approx(2 ** (1 - videos)))
+    assert found.low < 0
+
+
+@pytest.mark.parametrize("videos", [3, 5, 10])
+def test_the_paired_interval_covers_where_few_videos_flip_whole(videos: int) -> None:
+    random = np.random.default_rng(9)
+    labels = np.repeat(np.arange(videos), 20)
+    covered, rounds = 0, 300
+    for _ in range(rounds):
+        change = random.choice([1, -1, 0], videos, p=[0.2, 0.1, 0.7])[labels]
+        found = paired_fraction((change < 0).tolist(), (change > 0).tolist(), labels.tolist())
+        assert found is not None
+        covered += found.low <= 0.1 <= found.high
+    assert covered / rounds > 0.97
+
+
+def test_questions_that_flip_alone_lose_nothing_by_sharing_a_video() -> None:
+    random = np.random.default_rng(10)
+    change = random.choice([1, -1, 0], 2000, p=[0.1, 0.05, 0.85])
+    first, second = (change < 0).tolist(), (change > 0).tolist()
+    alone = paired_fraction(first, second)
+    shared = paired_fraction(first, second, [i // 20 for i in range(2000)])
+    assert alone is not None
+    assert shared is not None
+    assert (shared.low, shared.high) == pytest.approx((alone.low, alone.high), abs=0.004)
 
 
 def test_pairs_of_unequal_length_are_refused() -> None:
@@ -215,7 +258,7 @@ def test_a_paired_bootstrap_agrees_with_the_t_interval() -> None:
     assert found.p_value < 0.01
     same = paired_bootstrap(first.tolist(), first.tolist())
     assert same is not None
-    assert (same.mean, same.low, same.high, same.p_value) == (0, 0, 0, 1)
+    assert (same.mean, same.low, same.high, same.p_value) == (0, None, None, 1)
 
 
 def test_a_cluster_bootstrap_is_wider_where_samples_share_a_speaker() -> None:
@@ -320,6 +363,22 @@ def test_the_paired_bootstrap_covers_with_voices_drawn_whole_and_far_less_withou
     assert alarms / rounds <= 0.10
 
 
+def test_ten_voices_give_an_interval_that_covers_and_fewer_give_none() -> None:
+    random = np.random.default_rng(11)
+    covered, rounds = 0, 1500
+    for number in range(rounds):
+        low, high = mean_interval(random.normal(0.7, 0.08, 10).tolist(), seed=number)
+        assert low is not None
+        assert high is not None
+        covered += low <= 0.7 <= high
+    assert 0.925 <= covered / rounds <= 0.965, "plain percentiles cover 90 %"
+    assert mean_interval(random.normal(size=9).tolist()) == (None, None)
+    assert mean_interval([0.0] * 500) == (None, None)
+    few = paired_bootstrap([0.0] * 9, random.random(9).tolist())
+    assert few is not None
+    assert (few.low, few.high, few.p_value) == (None, None, None)
+
+
 def test_drawing_voices_again_gives_the_interval_that_scipy_gives() -> None:
     random = np.random.default_rng(7)
     first, second, labels = spoken_runs(random, 60, 0.02)
@@ -327,9 +386,10 @@ def test_drawing_voices_again_gives_the_interval_that_scipy_gives() -> None:
     assert found is not None
     change = np.array([(second - first)[labels == voice].sum() for voice in range(60)])
     sizes = np.bincount(labels)
+    widened = 2 * norm.cdf(math.sqrt(60 / 59) * student.ppf(0.975, 59)) - 1
     reference = bootstrap(
         (change, sizes), lambda sums, counts, axis: sums.sum(axis) / counts.sum(axis), paired=True,
-        vectorized=True, n_resamples=4000, method="percentile", random_state=8,
+        vectorized=True, n_resamples=4000, method="percentile", random_state=8, confidence_level=widened,
     ).confidence_interval  # fmt: skip
     width = reference.high - reference.low
     assert (found.low, found.high) == pytest.approx((reference.low, reference.high), abs=0.05 * width)
