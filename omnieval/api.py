@@ -14,8 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import TypeAdapter
-
 import omnieval.diagnose as ladders
 import omnieval.suite as suites
 from omnieval.bench import (
@@ -43,13 +41,10 @@ from omnieval.export.vllm_bench import write_vllm_bench
 from omnieval.media.source import is_archive
 from omnieval.report.build import Report
 from omnieval.report.compare import Comparison, compare_runs, load_side
-from omnieval.report.gate import GateResult, judge_run
-from omnieval.report.html import report_html
+from omnieval.report.gate import GateResult
 from omnieval.report.speech import SpeechReport
 from omnieval.report.stored import read_report
 from omnieval.runlog import Run
-from omnieval.runlog.files import replace_file, replace_json
-from omnieval.runlog.store import GATE_JSON, REPORT_HTML
 from omnieval.scored import execute_and_score, score_with
 from omnieval.scoring.spoken import Heard
 from omnieval.settings import SHORT_NAMES, configure, flattened, reconfigure, rule_named
@@ -427,23 +422,19 @@ def compare(
 
 
 def gate(run: Path | str, gate: Path | str | None = None, *, section: str | None = None) -> GateResult:
-    """Judge a scored run by the lines of a gate; the verdicts are kept in its gate.json and report.html.
+    """Judge a scored run by the lines of a gate; the verdicts are kept in its gate.json and report.html, or
+    the result's `not_kept` says why they could not be.
 
     run: a run directory, or a folder of repetitions of one run, such as a bench's directory, whose times are
     then judged by their medians.
     gate: path of a gate file, or the name of a bundled one; None for that of the run, or of the suite that it
     is a member of. section: whose lines to take; None for those of a suite's member by its name, else by the
     run's recipe.
-    Raises ConfigError for a bad gate file, ScoringError where the run has not been scored, StorageError.
+    Raises ConfigError for a bad gate file, ScoringError where the run has not been scored.
     """
     side = load_side(repeats_of(Path(run)))
     judged_by, section = suites.gate_for(side.run, gate, section)
-    result = judge_run(side, judged_by, section=section)
-    replace_json(side.run.directory / GATE_JSON, TypeAdapter(GateResult).dump_python(result, mode="json"))
-    page = side.run.directory / REPORT_HTML
-    if page.is_file():
-        replace_file(page, [report_html(side.run, side.report).encode()])
-    return result
+    return suites.judged(side, judged_by, section)
 
 
 def export(

@@ -66,7 +66,6 @@ def bench(
     Exit codes: 0 done; 1 not all runs are, or the output is broken, so that the speed does not count; 4 model
     server.
     """
-    from rich.console import Console
 
     from omnieval.bench import (
         LEAST_REPEATS,
@@ -98,7 +97,7 @@ def bench(
     else:
         config = plan_bench(recipe, overrides, sample=sample)
     api_key = named_api_key(config.api_key_env, api_key_env)
-    console = Console(soft_wrap=False, stderr=True) if json_ or markdown else new_console()
+    console = new_console(stderr=json_ or markdown)
     with progress_display(console) as listener:
         execution = run_bench(
             config,

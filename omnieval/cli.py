@@ -12,7 +12,7 @@ import typer
 
 from omnieval.bench_commands import bench, score_bench, show_bench
 from omnieval.cache_commands import cache_app
-from omnieval.console import heard_display, new_console, print_line
+from omnieval.console import heard_display, new_console, print_line, silence
 from omnieval.data_commands import data_app
 from omnieval.diagnose_commands import diagnose, show_diagnosis
 from omnieval.duplex_commands import duplex
@@ -456,6 +456,7 @@ def main() -> NoReturn:
 
         where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
         typer.echo(visible(f"error: {where}{error.strerror or error}; check the path"), err=True)
+        silence(sys.stdout)  # else its unwritten rest fails once more at the exit
         sys.exit(1)
     sys.exit(0)
 

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-def new_console() -> Console:
+def new_console(*, stderr: bool = False) -> Console:
+    """A console that falls silent where its reader leaves, as `head` does, so that the command still ends."""
     from rich.console import Console
 
-    return Console(soft_wrap=False)
+    class Lasting(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            silence(sys.stderr if self.stderr else sys.stdout)
+
+    return Lasting(soft_wrap=False, stderr=stderr)
+
+
+def silence(stream: TextIO | None) -> None:
+    """Whatever is written from now on, and what is waiting to be, goes nowhere."""
+    if stream is None:
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def print_line(console: Console, line: str, style: str | None = None) -> None:

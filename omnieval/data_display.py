@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from omnieval.console import new_console
 from omnieval.parsing import visible
 
 if TYPE_CHECKING:
@@ -15,11 +16,10 @@ if TYPE_CHECKING:
 def show_checked(found: Checked) -> None:
     """Print the counts as a table, then the problems and remarks, a line each."""
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(soft_wrap=False)
+    console = new_console()
     grid = Table(title=Text(visible(f"{found.recipe}: {found.root}"), style="bold"), box=SIMPLE_HEAD)
     for column in ("", "found", "expected"):
         grid.add_column(column)

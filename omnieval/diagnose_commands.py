@@ -63,7 +63,6 @@ def diagnose(
     Names the first rung that breaks, and the probable cause. Exit codes: 0 no rung breaks; 1 one does, or not
     all was asked; 4 the server is gone.
     """
-    from rich.console import Console
 
     from omnieval import diagnose as ladders
     from omnieval.console import new_console, print_line
@@ -88,7 +87,7 @@ def diagnose(
     )
     config = configure(recipe, overrides, sample=sample)
     api_key = named_api_key(config.api_key_env, api_key_env)
-    console = Console(soft_wrap=False, stderr=True) if json_ or markdown else new_console()
+    console = new_console(stderr=json_ or markdown)
 
     def notify(line: str) -> None:
         print_line(console, line, style="dim")

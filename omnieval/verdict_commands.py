@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from omnieval.console import new_console
 from omnieval.html_output import folder_of, write_html
 from omnieval.output_form import require_one_form
 from omnieval.suite_commands import gate_suite
@@ -66,10 +67,8 @@ def compare(
     elif html is not None:
         write_html(html, comparisons_html(comparisons, compared_pairs(runs), folder=folder_of(html)))
     else:
-        from rich.console import Console
-
         for comparison in comparisons:
-            show(comparison_page(comparison), Console(soft_wrap=False))
+            show(comparison_page(comparison), new_console())
     if out is not None:
         page = comparisons_html(comparisons, compared_pairs(runs), folder=out)
         for path in write_comparisons(out, comparisons, page):
@@ -142,9 +141,7 @@ def gate(
 
         write_html(html, gate_html(result))
     else:
-        from rich.console import Console
-
-        show(gate_page(result), Console(soft_wrap=False))
+        show(gate_page(result), new_console())
     if junit is not None:
         replace_file(junit, [to_junit(result)])
     if result.verdict != "pass":

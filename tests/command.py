@@ -27,7 +27,7 @@ def omnieval(
 ) -> subprocess.CompletedProcess[str]:
     """Run to the end; output as text."""
     return subprocess.run(
-        command(*arguments), env=environment(**extra), capture_output=True, text=True, timeout=250
+        command(*arguments), env=environment(**extra), cwd=cwd, capture_output=True, text=True, timeout=250
     )
 
 

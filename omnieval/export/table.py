@@ -45,7 +45,7 @@ def write_parquet(run: Run, path: Path) -> None:
     schema = _schema(run)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+        with temporary.open("wb") as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
             for batch in _batches(run):
                 writer.write_batch(pa.RecordBatch.from_pylist(batch, schema=schema))
         temporary.replace(path)
@@ -91,7 +91,7 @@ def _schema(run: Run) -> Any:
     return pa.schema(
         fields,
         metadata={
-            "omnieval.run_id": run.directory.absolute().name,
+            "omnieval.run_id": run.name,
             "omnieval.recipe_hash": run.info["recipe_hash"],
             "omnieval.version": run.info["versions"]["omnieval"],
             "omnieval.fingerprint": run.info["dataset"]["fingerprint"],

@@ -73,7 +73,7 @@ def _to_wandb(run: Run, report: Report | SpeechReport, project: str) -> str:
     except ImportError as error:
         raise ConfigError("wandb is not installed; pip install 'omnieval[wandb]'") from error
 
-    name = run.directory.absolute().name
+    name = run.name
     try:
         logged = wandb.init(project=project, name=name, config=_settings(run), job_type="evaluation")
     except wandb.errors.Error as error:
@@ -102,7 +102,7 @@ def _to_mlflow(run: Run, report: Report | SpeechReport, project: str) -> str:
     parameters = {key: str(value)[:_LONGEST_PARAMETER] for key, value in _settings(run).items()}
     try:
         mlflow.set_experiment(project)
-        with mlflow.start_run(run_name=run.directory.absolute().name) as logged:
+        with mlflow.start_run(run_name=run.name) as logged:
             mlflow.log_params(parameters)
             mlflow.log_metrics(headline(report))
             mlflow.log_dict(_table(run), "samples.json")

@@ -49,7 +49,7 @@ def vllm_bench(run: Run, *, detailed: bool = False) -> JsonDict:
         "date": datetime.fromisoformat(run.info["started"]).strftime("%Y%m%d-%H%M%S"),
         "endpoint_type": config["backend"],
         "backend": config["backend"],
-        "label": run.directory.absolute().name,
+        "label": run.name,
         "model_id": run.info["server"].get("model") or config["model"],
         "tokenizer_id": None,
         "num_prompts": len(responses),

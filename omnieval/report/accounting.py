@@ -55,7 +55,7 @@ def identity(run: Run) -> dict[str, Any]:
     """What identifies a run."""
     info = run.info
     return {
-        "directory": run.directory.name,
+        "directory": run.name,
         "recipe": run.config["recipe"],
         "recipe_hash": info["recipe_hash"],
         "benchmark": run.config["benchmark"],

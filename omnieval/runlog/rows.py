@@ -124,7 +124,7 @@ def paired(
 def _row(run: Run, planned: PlannedSample, score: Score, last: Response | None, tries: int) -> JsonDict:
     sample = planned.sample
     return {
-        "run_id": run.directory.absolute().name,
+        "run_id": run.name,
         "sample_id": sample.id,
         "row": sample.row,
         "benchmark": sample.benchmark,

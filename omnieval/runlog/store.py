@@ -74,7 +74,9 @@ class Run:
             raise ScoringError(
                 f"{directory}: not a run directory (no {RUN} in it); name {_runs_in(directory)}"
             ) from None
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            raise ScoringError(f"{path}: cannot be read: {error.strerror or error}") from error
+        except ValueError as error:
             raise ScoringError(f"{path}: cannot be read as JSON: {error}; restore the file") from error
         if not isinstance(info, dict) or info.get("format") != FORMAT:
             raise ScoringError(f"{path}: written in a format that this version does not read")
@@ -91,6 +93,11 @@ class Run:
         """The resolved configuration, flat, as a recipe would write it."""
         config: Mapping[str, Any] = self.info["config"]
         return config
+
+    @property
+    def name(self) -> str:
+        """The name of the directory; what no text can hold, of names that are not UTF-8, is replaced."""
+        return os.fsencode(self.directory.absolute().name).decode("utf-8", "replace")
 
     def samples(self) -> Iterator[PlannedSample]:
         """Every row of the data set, in its order. Raises ScoringError when rows were lost or added."""
@@ -143,7 +150,9 @@ class Run:
                 f"{self.directory}: no report yet, as of a run that was killed: `omnieval run --resume "
                 f"{self.directory}` continues it, `omnieval score {self.directory}` reports what is there"
             ) from None
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            raise ScoringError(f"{path}: cannot be read: {error.strerror or error}") from error
+        except ValueError as error:
             raise ScoringError(
                 f"{path}: cannot be read as JSON: {error}; run `omnieval score` again"
             ) from error

@@ -1,7 +1,14 @@
 """Several recipes run as one: one directory, one report, one gate."""
 
 from omnieval.suite.file import find_suite, is_suite, suite_names
-from omnieval.suite.gate import SuiteGateResult, gate_for, judge_suite, suite_gate_html, suite_gate_page
+from omnieval.suite.gate import (
+    SuiteGateResult,
+    gate_for,
+    judge_suite,
+    judged,
+    suite_gate_html,
+    suite_gate_page,
+)
 from omnieval.suite.pages import suite_html, suite_page, write_report
 from omnieval.suite.plan import SuitePlan, check_members, plan_suite
 from omnieval.suite.report import SuiteReport, build_suite_report, report_json
@@ -24,6 +31,7 @@ __all__ = [
     "holds_suite",
     "is_suite",
     "judge_suite",
+    "judged",
     "plan_suite",
     "report_json",
     "resumed",

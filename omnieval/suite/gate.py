@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from omnieval.errors import ConfigError, ScoringError
-from omnieval.report.compare import load_side
-from omnieval.report.gate import Gate, GateResult, Verdict, find_gate, judge_run, load_gate
+from omnieval.errors import ConfigError, ScoringError, StorageError
+from omnieval.report.compare import Side, load_side
+from omnieval.report.gate import Gate, GateResult, Verdict, find_gate, gate_page, judge_run, load_gate
 from omnieval.report.gate.file import ALL
 from omnieval.report.html import VERDICT_TONES, Tile, counted_lines, report_html, to_html
 from omnieval.report.page import Page, Table
@@ -52,6 +52,19 @@ def gate_for(run: Run, name: str | Path | None, section: str | None) -> tuple[Ga
     return gate, section
 
 
+def judged(side: Side, gate: Gate, section: str | None) -> GateResult:
+    """The verdicts on one run, kept in its gate.json and report.html; else `not_kept` tells why."""
+    result = judge_run(side, gate, section=section)
+    directory = side.run.directory
+    try:
+        replace_json(directory / GATE_JSON, TypeAdapter(GateResult).dump_python(result, mode="json"))
+        if (directory / REPORT_HTML).is_file():
+            replace_file(directory / REPORT_HTML, [report_html(side.run, side.report).encode()])
+    except StorageError as error:
+        return replace(result, not_kept=str(error))
+    return result
+
+
 def judge_suite(suite: Suite, name: str | Path | None = None) -> SuiteGateResult:
     """Judge every member by the lines for it, and keep the verdicts, each with its run and all as gate.json.
 
@@ -74,14 +87,9 @@ def judge_suite(suite: Suite, name: str | Path | None = None) -> SuiteGateResult
         try:
             if not exists(directory):
                 raise ScoringError("not begun; resume the suite")
-            side = load_side(directory)
-            result = judge_run(side, gate, section=section)
+            members[stored.name] = judged(load_side(directory), gate, section)
         except ScoringError as error:
             unjudged[stored.name] = str(error)
-            continue
-        members[stored.name] = result
-        replace_json(directory / GATE_JSON, TypeAdapter(GateResult).dump_python(result, mode="json"))
-        replace_file(directory / REPORT_HTML, [report_html(side.run, side.report).encode()])
     verdicts = {result.verdict for result in members.values()} | ({"undecided"} if unjudged else set())
     verdict: Verdict = "fail" if "fail" in verdicts else "undecided" if "undecided" in verdicts else "pass"
     unused = tuple(section for section in gate.sections if section not in used)
@@ -113,6 +121,7 @@ def suite_gate_page(result: SuiteGateResult) -> Page:
         for line in found.lines
     )
     warnings = [f"{name}: {told}" for name, told in result.unjudged.items()]
+    warnings += [line for found in result.members.values() for line in gate_page(found).warnings]
     notes = [f"the gate's section {name} has no member in this suite" for name in result.unused]
     return Page(
         headline=f"{result.verdict.upper()} · suite {result.suite}",

@@ -274,3 +274,14 @@ def test_the_page_is_as_it_was(tmp_path: Path) -> None:
     choice_run(tmp_path / "run", ["correct"] * 78 + ["wrong"] * 21 + ["timeout"])
     result = judged(tmp_path, "accuracy >= 0.5", "strict >= 0.8", "coverage == 1.0", "e2e.p99 < 2.0 s")
     assert to_markdown(gate_page(result)) == (GOLDEN / "gate.md").read_text()
+
+
+def test_verdicts_that_cannot_be_kept_are_shown_and_say_so(tmp_path: Path) -> None:
+    run = choice_run(tmp_path / "run", ["correct"] * 4).directory
+    (run / "gate.json").mkdir()
+    result = judged(tmp_path, "coverage == 1.0")
+    assert result.verdict == "pass"
+    [warning] = gate_page(result).warnings
+    assert warning.startswith(f"NOT KEPT with the run: {run / 'gate.json'}: cannot be written")
+    (run / "gate.json").rmdir()
+    assert judged(tmp_path, "coverage == 1.0").not_kept is None

@@ -27,7 +27,7 @@ class Side:
 
     @property
     def name(self) -> str:
-        return self.run.directory.name
+        return self.run.name
 
 
 def load_side(path: Path) -> Side:

@@ -40,12 +40,14 @@ class LineResult:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """verdict: fail if any line fails, else undecided if any is, else pass. gate: the file's name."""
+    """verdict: fail if any line fails, else undecided if any is, else pass. gate: the file's name.
+    not_kept: why the verdicts are not in the run's directory, as of one that may only be read."""
 
     run: Mapping[str, Any]
     gate: str
     verdict: Verdict
     lines: tuple[LineResult, ...]
+    not_kept: str | None = None
 
 
 def judge_run(side: Side, gate: Gate, *, section: str | None = None) -> GateResult:

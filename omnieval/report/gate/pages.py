@@ -16,7 +16,7 @@ def gate_page(result: GateResult) -> Page:
         headline=f"{result.verdict.upper()} · {run['recipe']} · {run['model'] or run['backend']}",
         measured_by=f"gate {result.gate}",
         directory=str(run["directory"]),
-        warnings=(),
+        warnings=() if result.not_kept is None else (f"NOT KEPT with the run: {result.not_kept}",),
         tables=(Table("Gate", ("line", "value", "95 % interval", "verdict", "why"), rows, numeric=(1, 2)),),
         notes=(),
         footer="A line is undecided where the interval straddles it; undecided is not passed.",

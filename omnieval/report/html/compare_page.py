@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -65,9 +66,9 @@ def _links(first: Run, second: Run, folder: Path) -> Markup:
     links: list[Markup | str] = []
     for name, run in (("A", first), ("B", second)):
         report = run.directory / REPORT_HTML
-        told = f"{name}: {run.directory.name}"
+        told = f"{name}: {run.name}"
         if report.is_file():
-            href = quote(f"./{place_from(folder, report)}")
+            href = quote(os.fsencode(f"./{place_from(folder, report)}"))
             links += [element("a", element("bdi", told), href=href)]
         else:
             links += [element("bdi", told)]

@@ -67,5 +67,6 @@ def report_links(reports: Iterable[tuple[str, str | None]]) -> Markup | None:
     links: list[Markup | str] = []
     for name, place in reports:
         if place is not None:
-            links += [", " if links else "Reports: ", element("a", name, href=quote(f"./{place}"))]
+            href = quote(os.fsencode(f"./{place}"))
+            links += [", " if links else "Reports: ", element("a", name, href=href)]
     return element("p", *links, class_="about") if links else None
