@@ -32,29 +32,33 @@ main()
 """
 
 
-def test_the_sample_is_answered_better_than_chance_without_any_network(
-    cache_dir: Path, tmp_path: Path
-) -> None:
+@pytest.fixture(scope="module")
+def whole(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run over the sample by a process that cannot use the network."""
+    out = tmp_path_factory.mktemp("embedded") / "run"
     arguments = ["run", "daily-omni", "--sample", "--backend", "embedded", "--cache-dir", str(cache_dir)]
     done = subprocess.run(
-        [sys.executable, "-c", NO_NETWORK, *arguments, "--out", str(tmp_path / "run")],
+        [sys.executable, "-c", NO_NETWORK, *arguments, "--out", str(out)],
         env=environment(),
         capture_output=True,
         text=True,
         timeout=100,
     )
     assert done.returncode == 0, done.stderr
-    content = report(tmp_path / "run")
+    return out
+
+
+def test_the_sample_is_answered_better_than_chance_without_any_network(whole: Path) -> None:
+    content = report(whole)
     assert content["official"]["total"] == 23
     assert content["official"]["correct"] >= FLOOR > CHANCE
     assert content["failures"] == []
 
 
-def test_the_same_run_twice_gives_the_same_answers(cache_dir: Path, tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        done = omnieval("run", "daily-omni", "--sample", "--cache-dir", cache_dir, "--out", tmp_path / name)
-        assert done.returncode == 0, done.stderr
-    assert report(tmp_path / "first") == report(tmp_path / "second")
+def test_the_same_run_twice_gives_the_same_answers(whole: Path, cache_dir: Path, tmp_path: Path) -> None:
+    done = omnieval("run", "daily-omni", "--sample", "--cache-dir", cache_dir, "--out", tmp_path / "again")
+    assert done.returncode == 0, done.stderr
+    assert report(tmp_path / "again") == report(whole)
 
 
 def test_what_was_said_is_heard(cache_dir: Path) -> None:
@@ -68,9 +72,9 @@ def test_what_was_said_is_heard(cache_dir: Path) -> None:
             assert word in heard or {"seven": "7"}.get(word, word) in heard, heard
 
 
-def test_sound_and_picture_each_help(cache_dir: Path, tmp_path: Path) -> None:
-    correct = {}
-    for mode in ("all", "visual", "audio"):
+def test_sound_and_picture_each_help(whole: Path, cache_dir: Path, tmp_path: Path) -> None:
+    correct = {"all": report(whole)["official"]["correct"]}
+    for mode in ("visual", "audio"):
         done = omnieval(
             "run", "daily-omni", "--sample", "--set", f"input_mode={mode}", "--cache-dir", cache_dir,
             "--out", tmp_path / mode,
