@@ -28,6 +28,7 @@ from tests.faults.speech_server import (
     body,
     busy_once,
     failure,
+    limits,
     offsets,
     samples,
     sends,
@@ -278,7 +279,8 @@ SPEAKS = (text("Hi", finish="stop"), tagged(wav(A)))
 def test_what_is_no_whole_sound_is_a_failure_that_keeps_what_had_arrived(
     script: Behaviour, kind: str, retryable: bool, words: str, kept: bytes | None, server: FaultServer
 ) -> None:
-    response = hear(server, script)
+    timeouts = limits(**{words: 0.5}) if kind == "timeout" else limits()
+    response = hear(server, script, timeouts=timeouts)
     error = failure(response)
     assert (error.kind, error.retryable) == (kind, retryable)
     assert words in f"{error.message} {error.hint}"

@@ -29,9 +29,9 @@ from omnieval.types import (
 )
 from tests.command import omnieval
 from tests.faults.server import DONE, EVENT_STREAM, Behaviour, Exchange, FaultServer, chunk
+from tests.faults.speech_server import limits
 
 KEY = "sk-secret-42"
-QUICK = TimeoutConfig(connect_s=2, first_token_s=0.6, between_chunks_s=0.3, total_s=5)
 
 
 @pytest.fixture
@@ -40,9 +40,16 @@ def server() -> Iterator[FaultServer]:
         yield running
 
 
-def config(base_url: str | None, model: str | None = "fake", timeouts: TimeoutConfig = QUICK) -> RunConfig:
+def config(
+    base_url: str | None, model: str | None = "fake", timeouts: TimeoutConfig | None = None
+) -> RunConfig:
     return RunConfig(
-        recipe="r", benchmark="daily-omni", base_url=base_url, model=model, timeouts=timeouts, task=Settings()
+        recipe="r",
+        benchmark="daily-omni",
+        base_url=base_url,
+        model=model,
+        timeouts=timeouts or limits(),
+        task=Settings(),
     )
 
 
@@ -360,7 +367,7 @@ ERROR = b'data: {"error": {"message": "EngineCore died", "code": 500}}\n\n'
 def test_what_is_no_complete_answer_is_a_failure_that_keeps_the_partial_text(
     script: Behaviour, kind: str, retryable: bool, words: str, partial: str, server: FaultServer
 ) -> None:
-    response = ask(server, script)
+    response = ask(server, script, timeouts=limits(**{words: 0.5}) if kind == "timeout" else limits())
     error = failure(response)
     assert (error.kind, error.retryable, response.text) == (kind, retryable, partial)
     assert words in f"{error.message} {error.hint}"
@@ -373,8 +380,7 @@ def test_an_endless_drip_ends_at_the_total_time(server: FaultServer) -> None:
             await exchange.raw(chunk("x"))
             await asyncio.sleep(0.02)
 
-    timeouts = TimeoutConfig(connect_s=2, first_token_s=2, between_chunks_s=2, total_s=0.5)
-    error = failure(ask(server, drip, timeouts=timeouts))
+    error = failure(ask(server, drip, timeouts=limits(total_s=0.5)))
     assert error.kind == "timeout"
     assert "total_s" in (error.hint or "")
 

@@ -17,7 +17,7 @@ import omnieval
 from omnieval.backends.base import BackendContext
 from omnieval.backends.sound.kinds import is_text
 from omnieval.backends.speech.openai_speech import create
-from omnieval.config import PcmConfig, TimeoutConfig
+from omnieval.config import PcmConfig
 from omnieval.errors import BackendError, ConfigError
 from omnieval.media.transport import InlineMedia
 from omnieval.media.wav import parse_wav
@@ -33,6 +33,7 @@ from tests.faults.speech_server import (
     delta,
     event,
     failure,
+    limits,
     offsets,
     samples,
     sends,
@@ -458,7 +459,8 @@ DIED_EVENT = b"data: " + DIED_BYTES + b"\n\n"
 def test_what_is_no_whole_sound_is_a_failure_that_keeps_what_had_arrived(
     script: Behaviour, kind: str, retryable: bool, words: str, kept: bytes | None, server: FaultServer
 ) -> None:
-    response = hear(server, script, pcm=PcmConfig(rate_hz=RATE_HZ))
+    timeouts = limits(**{words: 0.5}) if kind == "timeout" else limits()
+    response = hear(server, script, pcm=PcmConfig(rate_hz=RATE_HZ), timeouts=timeouts)
     error = failure(response)
     assert (error.kind, error.retryable) == (kind, retryable)
     assert words in f"{error.message} {error.hint}"
@@ -491,8 +493,7 @@ def test_a_slow_drip_ends_at_the_total_time(server: FaultServer) -> None:
             await exchange.raw(b"2\r\n\1\2\r\n")
             await asyncio.sleep(0.02)
 
-    timeouts = TimeoutConfig(connect_s=2, first_token_s=2, between_chunks_s=2, total_s=0.5)
-    error = failure(hear(server, drip, timeouts=timeouts))
+    error = failure(hear(server, drip, timeouts=limits(total_s=0.5)))
     assert (error.kind, "total_s" in (error.hint or "")) == ("timeout", True)
 
 
