@@ -23,7 +23,7 @@ from omnieval.backends.vllm_omni.output import answers_of
 from omnieval.backends.vllm_omni.prompt import prompt_of, sampling_of
 from omnieval.backends.vllm_omni.worker import Worker, main
 from omnieval.media.encode import encode_wav
-from omnieval.types import Generation, MediaPart, Message, Request, TextPart
+from omnieval.types import Generation, MediaPart, Message, Request, SpeechTask, TextPart
 
 CONTRACT: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "vllm_omni_offline.json").read_text())
 PLACEHOLDERS = {"image": "(<image>./</image>)", "audio": "(<audio>./</audio>)"}
@@ -63,6 +63,20 @@ def test_a_prompt_has_its_placeholders_in_order_and_as_many_media(
         assert (picture.mode, picture.size) == ("RGB", (4, 2))
     for samples, rate_hz in given.get("audio", []):
         assert (samples.dtype, samples.shape, rate_hz) == (np.float32, (160,), 16_000)
+
+
+@pytest.mark.parametrize("rate_hz", [16_000, 24_000])
+def test_the_reference_voice_is_handed_over_as_the_model_looks_for_it(tmp_path: Path, rate_hz: int) -> None:
+    samples = np.linspace(-0.5, 0.5, 2_400, dtype=np.float32)
+    (tmp_path / "voice.wav").write_bytes(encode_wav(samples, rate_hz))
+    voice = MediaPart("audio", tmp_path / "voice.wav", "audio/wav")
+    task = SpeechTask("say this", "en", reference_audio=voice, reference_text="said before")
+    request = Request("s", (Message("user", (TextPart("say this"),)),), Generation(), speech=task)
+    prompt = prompt_of(request, PlainTemplate(), placeholders=PLACEHOLDERS, separator="\n")
+    handed, of_hz = prompt[CONTRACT["voice_key"]]
+    assert (handed.dtype, handed.shape, of_hz) == (np.float32, (2_400,), rate_hz)
+    assert np.abs(handed - samples).max() < 1e-4
+    assert "multi_modal_data" not in prompt  # the first sound there would be taken for the voice
 
 
 def test_each_stage_has_its_sampling_and_the_first_one_what_the_request_asks_for() -> None:

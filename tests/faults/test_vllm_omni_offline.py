@@ -250,6 +250,8 @@ def test_a_voice_is_copied_and_the_sound_kept(cache_dir: Path, tmp_path: Path) -
     told = prompt["additional_information"]
     assert told["task_type"] == ["Base"] and told["language"] == ["English"]
     assert Path(told["ref_audio"][0]).is_file() and told["ref_text"][0]
+    with wave.open(told["ref_audio"][0]) as voice:
+        assert prompt["voice"] == [voice.getnframes(), voice.getframerate()]
     assert "the bottleneck is the talker: 80 % of the stages' time" in (run / "report.md").read_text()
     for response in lines(run / "responses.jsonl"):
         with wave.open(str(run / "audio" / response["audio"]["file"].rpartition("/")[2])) as sound:

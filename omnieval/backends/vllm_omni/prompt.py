@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from omnieval.backends.speech.fields import speech_fields
+from omnieval.errors import MediaError
+from omnieval.media.wav import parse_wav
 from omnieval.types import Generation, JsonDict, MediaPart, Message, Part, Request, TextPart
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 # Fields of a request's extra body that mean the same here as in a server.
 EXTRA_FIELDS = ("chat_template_kwargs", "mm_processor_kwargs")
 _RATE_HZ = 16_000
+# Where MiniCPM-o 4.5 looks for the voice, as its server puts it there; other models pass it over.
+_VOICE = "_minicpmo45_reference_audio"
 _SAMPLING = ("max_tokens", "temperature", "top_p", "top_k", "repetition_penalty", "seed")
 
 
@@ -52,6 +56,8 @@ def prompt_of(
     if request.speech is not None:
         fields = {"text": request.speech.text, **speech_fields(request.speech, lambda part: str(part.path))}
         prompt["additional_information"] = {name: [value] for name, value in fields.items()}
+        if request.speech.reference_audio is not None:
+            prompt[_VOICE] = _voice(request.speech.reference_audio)
     return prompt
 
 
@@ -109,3 +115,15 @@ def _sound(part: MediaPart) -> tuple[npt.NDArray[np.float32], int]:
     from omnieval.media.audio import read_audio
 
     return read_audio(part.path), _RATE_HZ
+
+
+def _voice(part: MediaPart) -> tuple[npt.NDArray[np.float32], int]:
+    """A recording at its own rate where it is a plain WAV, as a server hands it to the model."""
+    import numpy as np
+
+    try:
+        pcm = parse_wav(part.path.read_bytes())
+    except MediaError:
+        return _sound(part)
+    samples = np.frombuffer(pcm.data, "<i2").reshape(-1, pcm.format.channels)
+    return (samples.mean(axis=1) / 32_768).astype(np.float32), pcm.format.rate_hz

@@ -135,7 +135,8 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - of the engine; the one who asks decides what it means
             # `Omni` closes itself when a request raises; a stage of it may have died beside that.
             running = getattr(self._omni, "is_running", False) is True
-            self._broken = not running or type(error).__name__ == "EngineDeadError"
+            dead = any(kind.__name__ == "EngineDeadError" for kind in type(error).__mro__)
+            self._broken = not running or dead
             return [{"ok": False, "error": _told(error), "together": len(prompts)}] * len(prompts)
 
 

@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from vllm.sampling_params import SamplingParams
 
+# Where MiniCPM-o 4.5 finds the voice: (samples, rate in Hz).
+_VOICE = "_minicpmo45_reference_audio"
 _STAGES = (
     {"num_tokens_in": 9, "num_tokens_out": 2, "stage_gen_time_ms": 40.0, "vllm_ttft_ms": 12.5, "vllm_tpot_ms": 9.0,
      "vllm_itls_ms": [9.0]},
@@ -58,6 +60,10 @@ class OmniRequestOutput:
 
 class EngineDeadError(Exception):
     pass
+
+
+class OmniEngineDeadError(EngineDeadError):
+    """As the stages' own errors are named when the engine is beyond help."""
 
 
 class Omni:
@@ -124,7 +130,7 @@ class Omni:
         if fault == "raise":
             raise ValueError("Failed to apply MiniCPMOProcessor")
         if fault == "lose a stage":
-            raise EngineDeadError("Stage-1 has no live replica")
+            raise OmniEngineDeadError("Stage-1 has no live replica")
         reason = {"give up": "abort", "no reason": None}.get(fault or "", "stop")
         letter = (
             sampling.structured_outputs.choice[0] if sampling.structured_outputs else "ABCD"[len(text) % 4]
@@ -167,7 +173,8 @@ class Omni:
     def _write_down(self, prompts: list[dict[str, Any]], sampling: list[Any]) -> None:
         shown = [
             {
-                **{key: value for key, value in prompt.items() if key != "multi_modal_data"},
+                **{key: value for key, value in prompt.items() if key not in ("multi_modal_data", _VOICE)},
+                "voice": [len(prompt[_VOICE][0]), prompt[_VOICE][1]] if _VOICE in prompt else None,
                 "media": {
                     kind: [list(np.shape(item if kind == "image" else item[0])) for item in items]
                     for kind, items in prompt.get("multi_modal_data", {}).items()
