@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,8 @@ from omnieval.engine.signals import run_to_end, stop_on_signals
 from omnieval.errors import ConfigError, MediaError
 from omnieval.media.transport import InlineMedia
 from omnieval.types import Failure, JsonDict, Response
+
+_FULL = "end other sessions, or let the server's deploy file allow more of them"
 
 
 def converse(
@@ -104,7 +107,7 @@ async def _until_held(
             refused = error is not None and error.kind == "busy" and answer.decision is None
             wait_s = wait_seconds(config.retry, attempt, error) if refused and error else None
             if wait_s is None:
-                return response
+                return replace(response, error=replace(error, hint=_FULL)) if refused and error else response
             notify(f"the server has no room for a session; trying again in {wait_s:.1f} s")
             if await _before(stop, asyncio.create_task(asyncio.sleep(wait_s))):
                 attempt += 1

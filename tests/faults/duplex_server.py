@@ -95,7 +95,7 @@ class DuplexServer:
                 ready.set()
                 await stop.wait()
 
-        thread = threading.Thread(target=lambda: loop.run_until_complete(main()))
+        thread = threading.Thread(target=lambda: loop.run_until_complete(main()), daemon=True)
         thread.start()
         try:
             assert ready.wait(10)

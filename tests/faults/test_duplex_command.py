@@ -66,6 +66,14 @@ def test_a_full_server_is_waited_for_and_a_failure_keeps_what_came(tmp_path: Pat
     assert (tmp_path / "talk" / "output.wav").is_file()
 
 
+def test_a_server_that_stays_full_says_what_to_do(tmp_path: Path) -> None:
+    server = DuplexServer(lambda _, n: Turn("full"), lambda _: SOUND)
+    flags = ("--set", "retry.attempts=2", "--set", "retry.first_wait_s=0")
+    found = talk(server, tmp_path, *flags, code=1)
+    assert (found["errors"][0]["kind"], server.refused) == ("busy", 2)
+    assert "end other sessions" in found["errors"][0]["hint"]
+
+
 def test_listening_is_a_decision(tmp_path: Path) -> None:
     server = DuplexServer(lambda _, n: Turn("listen"), lambda _: SOUND)
     found = talk(server, tmp_path, "--speed", "50")

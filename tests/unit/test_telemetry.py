@@ -458,7 +458,9 @@ def test_the_report_says_how_busy_the_accelerator_was(tmp_path: Path) -> None:
     text = (run.directory / "report.md").read_text()
     assert "npu:0 was busy 30 % of the run" in text and "Busy accelerators" in text
     assert run.report()["busy"][1]["run"] == {"busy": 3, "measured": 10}
-    assert "npu:0 was busy 30 % of the run" in (run.directory / "report.html").read_text()
+    page = (run.directory / "report.html").read_text()
+    assert "npu:0 was busy 30 % of the run" in page
+    assert "telemetry.jsonl: 1 line is no measurement; left out" in page
 
 
 @pytest.mark.parametrize(
