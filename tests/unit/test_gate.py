@@ -93,6 +93,12 @@ def test_a_drop_is_paired_and_undecided_where_runs_cannot_be_compared(tmp_path: 
     assert verdicts(result) == ["pass", "undecided", "fail", "undecided"]
     assert result.lines[0].value == pytest.approx(1.0)
     assert "different data" in result.lines[3].reason
+    (same,) = judged(tmp_path, "drop_vs(run) <= 2.0 points").lines
+    assert (same.value, str(same.value)) == (0, "0.0")
+    assert same.reason.startswith(
+        "the whole 95 % interval meets the line (over 1000 questions answered by both"
+    )
+    assert "ONE RUN" in same.reason
     with pytest.raises(ConfigError, match=r"gate.yaml, line 1: .*not a run directory"):
         judged(tmp_path, "drop_vs(nowhere) <= 2.0 points")
 
@@ -162,6 +168,9 @@ def test_settings_must_be_what_the_line_was_drawn_for(tmp_path: Path) -> None:
             r"unknown figure 'acuracy' \(did you mean 'accuracy'\?\); known: accuracy, strict",
         ),
         ("accuracy >= 77.5", "write 0.775, or 77.5 %"),
+        ("accuracy >= 0.775 %", "write 0.775 without %"),
+        ("coverage == 1 %", "next to nothing"),
+        ("drop_vs(base) <= 2 %", "drop_vs is in points of accuracy, which has no unit '%'"),
         ("accuracy == 0.775", "never quite equals"),
         ("accuracy >= high", "expected a figure, an operator and a number"),
         ("sim >= 0.689", r"write sim\[ENCODER\]"),

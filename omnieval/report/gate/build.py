@@ -18,7 +18,7 @@ from omnieval.report.gate.reading import Reading, read_figure
 from omnieval.report.speech import SpeechReport
 from omnieval.scoring.early import Figure
 from omnieval.stats import RTF_NOISE, RTF_REAL
-from omnieval.wording import suggest
+from omnieval.wording import counted, suggest
 
 Verdict = Literal["pass", "fail", "undecided"]
 # What is known of a run that has not ended.
@@ -143,7 +143,7 @@ def _verdict(line: GateLine, reading: Reading) -> tuple[Verdict, str]:
     if FIGURES[line.name].unit == "ratio":
         return _beside_noise(abs(reading.value - line.threshold), decided, shown, told)
     if reading.low is None or reading.high is None:
-        return "undecided", f"the value {shown}, but of so few there is no interval{told}"
+        return "undecided", f"the value {shown}, but so few, or all alike, have no interval{told}"
     if holds(reading.low, line.threshold) == holds(reading.high, line.threshold) == met:
         return decided, f"the whole 95 % interval {shown}{told}"
     return "undecided", f"the value {shown}, but its 95 % interval straddles it{told}"
@@ -171,8 +171,10 @@ def _drop(line: GateLine, side: Side, path: Path) -> Reading:
     change = None if found.choice is None else found.choice.official.paired
     if change is None:
         return Reading(None, missing="no question was answered by both runs")
-    told = "; ".join([f"over {change.count} questions answered by both", *found.warnings])
-    return Reading(-100 * change.difference, -100 * change.high, -100 * change.low, told=told)
+    shared = counted(change.count, "question", "questions")
+    told = "; ".join([f"over {shared} answered by both", *found.warnings])
+    value, low, high = (100 * (0.0 - part) for part in (change.difference, change.high, change.low))  # no -0
+    return Reading(value, low, high, told=told)
 
 
 def _setting(line: GateLine, side: Side) -> LineResult:

@@ -71,6 +71,9 @@ _UNITS: Mapping[str, Mapping[str, float]] = {
     "points": {"": 1.0, "points": 1.0},
     "seconds": {"": 1.0, "s": 1.0, "ms": 0.001},
 }
+_MEASURED = {"points": "in points of accuracy", "percent": "in percent", "seconds": "in seconds"}
+# Where a number of at most 1 with a percent sign is surely a fraction.
+_HIGH = ("accuracy", "strict", "coverage")
 # The known names as an error lists them.
 KNOWN = (
     "accuracy, strict, drop_vs(RUN), wer, lenient_wer, sim[ENCODER], unhealthy, coverage, rows, config.KEY, "
@@ -117,7 +120,13 @@ def parse_line(text: str, number: int) -> GateLine:
     factors = _UNITS.get(kind.unit, {"": 1.0})
     unit = found["unit"] or ""
     if unit not in factors:
-        raise ValueError(f"{name} is a {kind.unit}, which has no unit {unit!r}")
+        raise ValueError(
+            f"{name} is {_MEASURED.get(kind.unit, f'a {kind.unit}')}, which has no unit {unit!r}"
+        )
+    if name in _HIGH and unit == "%" and 0 < float(found["number"]) <= 1:
+        raise ValueError(
+            f"{name} of {found['number']} % is next to nothing: write {found['number']} without %"
+        )
     threshold = round(float(found["number"]) * factors[unit], 12)
     if kind.unit == "fraction" and not 0 <= threshold <= 1:
         raise ValueError(f"{name} is a fraction: write 0.775, or 77.5 %, not {found['number']}")
