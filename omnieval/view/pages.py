@@ -12,7 +12,7 @@ from omnieval.view.headlines import Headline
 from omnieval.view.query import AGAINST, APART, PAGE, SHOWS, SORTS, Query
 
 Look = Literal["rows", "figures", "facts"]
-_EXCERPT, _LONG_WARNING = 160, 200
+_EXCERPT, _LONG_WARNING = 160, 120
 _HEADS = ("Sample", "Outcome", "Details", "Question", "Reply")
 _LOOKS = {"correct": "right", "wrong": "wrong", "failed": "wrong"}
 # What makes no sense of answers to questions, and of utterances.
@@ -58,7 +58,7 @@ def samples_page(
             "tr",
             element("th", element("a", element("bdi", row["id"]),
                                   href=f"{url}/sample/{row['n']}{query.url()}"), scope="row"),
-            element("td", badge(row["outcome"])), element("td", _told(row)),
+            element("td", badge(row["outcome"])), element("td", _told(row), class_="told"),
             element("td", element("bdi", _short(row["question"])), class_="text"),
             element("td", element("bdi", _short(row["reply"])), class_="text"),
         )
