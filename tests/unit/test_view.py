@@ -303,10 +303,11 @@ def opened(root: Path, index: Path) -> TestClient:
 
 def patient(client: TestClient, url: str) -> Response:
     """The answer once the index is there, as a browser comes to it."""
-    for _ in range(60):
+    for _ in range(1200):
         answer = client.get(url)
         if answer.status_code != 503:
             return answer
+        time.sleep(0.05)
     pytest.fail("the index is never there", pytrace=False)
 
 
