@@ -82,7 +82,8 @@ class Indexer:
             if problem is None:
                 if before is not None:
                     before.rows.close()
-                return _made(place)
+                made = _made(place)
+                return made if made.state == _state(run) else replace(made, outdated=True)
         elif before is None:
             raise NotReadyError(making.share)
         else:

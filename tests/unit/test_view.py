@@ -30,7 +30,7 @@ from omnieval.suite import Suite, SuiteReport, build_suite_report
 from omnieval.view import headlines
 from omnieval.view.app import make_app
 from omnieval.view.folders import find_runs
-from omnieval.view.index import Indexer
+from omnieval.view.index import Indexer, NotReadyError
 from omnieval.view.query import Found, Query
 from omnieval.view.serve import serve
 from tests.runs import choice_run, many_questions, speech_run
@@ -264,6 +264,29 @@ def test_a_page_tells_how_far_the_index_is_and_comes_when_it_is_there(
     index = Indexer(tmp_path / "index")
     assert index.open(run).took_s > 0.01
     assert "it has changed since" in client.get(f"/run/{name}").text
+
+
+def test_an_index_made_while_nobody_waited_is_not_taken_for_that_of_a_run_that_grew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("omnieval.view.index._PATIENCE_S", 0)
+    run = many_questions(tmp_path / "r", 3_000)
+    indexer = Indexer(tmp_path / "index")
+    with pytest.raises(NotReadyError):
+        indexer.open(run)
+    for _ in range(600):
+        if indexer.place(run).exists():
+            break
+        time.sleep(0.05)
+    index = indexer.open(run)
+    index.rows.close()
+    assert not index.outdated
+    with (run / "responses.jsonl").open("a") as file:
+        file.write('{"sample_id":"s1","text":"A"}\n')
+    time.sleep(0.1)  # what made it has ended
+    index = indexer.open(run)
+    index.rows.close()
+    assert index.outdated
 
 
 def test_an_index_that_cannot_be_written_is_told(tmp_path: Path) -> None:
