@@ -31,7 +31,7 @@ class Turn:
     before an answer: die_at_start, hang_at_start, close_busy, close_policy, close_too_large, wrong_order, silent,
     no_duplex (a server without such sessions), no_voice (the model needs a reference voice);
     in its middle, after half of the pieces: die_in_middle, close_in_middle, hang_in_middle, garbage, binary, nested,
-    expired, error_in_middle, full_in_middle, lost_audio, other_session (dies, and resumes to another), refuse_resume,
+    huge (a frame), noise (no frame), expired, error_in_middle, full_in_middle, lost_audio, other_session (dies, and resumes to another), refuse_resume,
     no_token and resync (no way to resume);
     otherwise: duplicates, listen, listen_for_good (without response.done), failed, cancelled, no_base64, no_string,
     no_delta, odd_length, odd_text, text_flood, odd_farewell, refuse_heartbeat (and no answer), late_playback (has no
@@ -289,7 +289,8 @@ class _Session:
             if number == self.turn.pieces // 2:
                 if await self._break(fault):
                     return fault not in (
-                        "hang_in_middle", "garbage", "binary", "nested", "expired", "error_in_middle", "full_in_middle",
+                        "hang_in_middle", "garbage", "binary", "nested", "huge", "noise", "expired", "error_in_middle",
+                        "full_in_middle",
                     )  # fmt: skip
                 if fault == "lost_audio":
                     continue
@@ -320,6 +321,10 @@ class _Session:
             await self.link.close(_CLOSING[fault], "as told")
         elif fault == "garbage":
             await self.link.send("{not json")
+        elif fault == "huge":
+            await self.link.send("x" * (33 * 2**20))
+        elif fault == "noise":
+            self.link.transport.write(b"\xff" * 100)
         elif fault == "nested":
             await self.link.send('{"type": "response.done", "response": ' + "[" * 900 + "]" * 900 + "}")
         elif fault == "binary":

@@ -172,6 +172,8 @@ def test_what_is_odd_but_does_no_harm_is_passed_over(fault: str) -> None:
         ("garbage", "protocol", True),
         ("binary", "protocol", True),
         ("nested", "protocol", True),
+        ("huge", "protocol", True),
+        ("noise", "protocol", True),
         ("lost_audio", "server", True),
         ("expired", "server", True),
         ("failed", "server", True),

@@ -109,6 +109,10 @@ class RealtimeServer:
 def closed(error: ConnectionClosed, last_event: str) -> Failure:
     """What it means that the connection is closed. last_event: the last thing that came."""
     frame = error.rcvd
+    if _was_ours(error):
+        message = f"what came after {last_event} cannot be read: {error.sent}"
+        hint = "the server or a proxy sent a damaged frame; look at their logs"
+        return Failure("protocol", message, retryable=True, hint=hint)
     reason = faults.shorten(frame.reason) if frame is not None and frame.reason else ""
     said = f"{reason} (close code {frame.code})" if frame is not None else "without a word"
     message = f"the connection was closed after {last_event}: {said}"
@@ -124,7 +128,14 @@ def closed(error: ConnectionClosed, last_event: str) -> Failure:
 
 def may_resume(error: ConnectionClosed) -> bool:
     """Whether the session may still be there: the connection broke, and the server did not refuse."""
-    return error.rcvd is None or error.rcvd.code not in {_BUSY, *_FINAL_CODES}
+    if error.rcvd is None:
+        return not _was_ours(error)
+    return error.rcvd.code not in {_BUSY, *_FINAL_CODES}
+
+
+def _was_ours(error: ConnectionClosed) -> bool:
+    """Whether this side ended the connection, since what came could not be read or was too large."""
+    return error.sent is not None and error.rcvd_then_sent is not True and error.sent.code in _FINAL_CODES
 
 
 def _tls_context() -> ssl.SSLContext:
