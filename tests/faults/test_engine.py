@@ -165,6 +165,17 @@ def test_an_engine_that_ended_between_two_requests_costs_none_of_them(tmp_path: 
     play(work, launch(tmp_path))
 
 
+@pytest.mark.parametrize("do", ["answer", "die", "hang in a device call"])
+def test_children_that_left_for_a_session_of_their_own_are_ended(do: str, tmp_path: Path) -> None:
+    async def work(engine: Engine) -> None:
+        await engine.up()
+        await ask(engine, "a", do, limit_s=1.0 if do.startswith("hang") else LIMIT_S)
+
+    play(work, launch(tmp_path, "loses a child"))
+    assert len(pids(tmp_path)) == 3
+    assert all_gone(pids(tmp_path))
+
+
 def test_a_sample_that_ends_the_engine_twice_is_not_tried_again(tmp_path: Path) -> None:
     async def work(engine: Engine) -> None:
         for again in (True, False):
@@ -248,7 +259,7 @@ from pathlib import Path
 from tests.faults.test_engine import ask, launch
 from omnieval.backends.engines.engine import Engine
 async def work():
-    engine = Engine(launch(Path(sys.argv[1])))
+    engine = Engine(launch(Path(sys.argv[1]), "loses a child"))
     await engine.up()
     print("up", flush=True)
     await ask(engine, "a", "hang in a device call", limit_s=600)
@@ -269,7 +280,7 @@ def test_a_client_that_is_killed_leaves_no_process_behind(number: signal.Signals
     time.sleep(0.3)
     client.send_signal(number)
     client.communicate()
-    assert len(pids(tmp_path)) == 2
+    assert len(pids(tmp_path)) == 3
     assert all_gone(pids(tmp_path))
 
 
@@ -281,10 +292,12 @@ def test_a_log_is_bounded_and_survives_a_full_disk(tmp_path: Path) -> None:
     kept = sorted(path.stat().st_size for path in (tmp_path / "logs").iterdir())
     assert len(kept) == 2 and kept[-1] <= 1000
     assert log.reason() == "line 199"
+    log.close()
     full = EngineLog(Path("/dev/full"))
     full.add(b"\x1b[31mOutOfMemoryError: it\x1b[0m\n")
     full.add(b"cleaning up\n")
     assert full.reason() == "OutOfMemoryError: it"
+    full.close()
 
 
 def test_old_logs_are_removed(tmp_path: Path) -> None:

@@ -73,6 +73,10 @@ def main(start: str, pids: str) -> None:
     child = subprocess.Popen([sys.executable, "-S", "-E", "-c", CHILD])
     with Path(pids).open("a") as file:
         file.write(f"{os.getpid()}\n{child.pid}\n")
+    if start == "loses a child":
+        lost = subprocess.Popen([sys.executable, "-S", "-E", "-c", CHILD], start_new_session=True)
+        with Path(pids).open("a") as file:
+            file.write(f"{lost.pid}\n")
     if start == "dies":
         print("ValueError: no such device", file=sys.stderr)
         os._exit(1)

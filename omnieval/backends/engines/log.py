@@ -9,6 +9,7 @@ import shutil
 import time
 from collections import deque
 from pathlib import Path
+from typing import IO
 
 _MOST_BYTES = 32 * 2**20
 _REMEMBERED_LINES = 60
@@ -39,7 +40,8 @@ class EngineLog:
     def __init__(self, path: Path, *, most_bytes: int = _MOST_BYTES) -> None:
         self.path = path
         self._most_bytes = most_bytes
-        self._size: int | None = None
+        self._size = 0
+        self._file: IO[bytes] | None = None
         self._lines: deque[str] = deque(maxlen=_REMEMBERED_LINES)
 
     def begin(self, title: str) -> None:
@@ -60,14 +62,23 @@ class EngineLog:
         telling = [line for line in self._lines if _TELLING.search(line)]
         return next(reversed(telling or self._lines), "")
 
+    def close(self) -> None:
+        """Of the file; what is said later opens it again."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
     def _write(self, data: bytes) -> None:
         with contextlib.suppress(OSError):
-            if self._size is None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._size = self.path.stat().st_size if self.path.exists() else 0
+            file = self._file or self._opened()
             if self._size + len(data) > self._most_bytes:
+                self.close()
                 self.path.replace(self.path.with_name(self.path.name + ".1"))
-                self._size = 0
-            with self.path.open("ab") as file:
-                file.write(data)
-            self._size += len(data)
+                file = self._opened()
+            self._size += file.write(data)
+
+    def _opened(self) -> IO[bytes]:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("ab", buffering=0)
+        self._size = self._file.seek(0, os.SEEK_END)
+        return self._file

@@ -1,8 +1,9 @@
 """An engine as a process that speaks JSON lines, and that never outlives the one who started it.
 
 It leads a session of its own, so that a Ctrl-C of the terminal does not reach it, and so that all of its
-children are ended with it. Where this process is killed, a guard (a few kilobytes of shell that wait for the
-end of a pipe) ends them.
+children are ended with it. A guard (a few kilobytes of shell that wait for the end of a pipe) ends them where
+this process is killed, and also those that left for a session of their own: a mark in their environment tells
+whose they are.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import contextlib
 import json
 import os
 import signal
+import uuid
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping, Sequence
 
@@ -20,8 +22,21 @@ from omnieval.backends.engines.log import EngineLog
 from omnieval.types import JsonDict
 
 _LONGEST_OF_LOG = 2**20
-# Its standard input ends with the process that holds the other end, however that one ends.
-_GUARD = 'while read -r line; do :; done; kill -s KILL -- "-$1"'
+_MARK = "OMNIEVAL_ENGINE"
+# Its standard input ends with the process that holds the other end, however that one ends. It looks twice,
+# for what was begun meanwhile.
+_GUARD = """
+while read -r line; do :; done
+kill -s KILL -- "-$1"
+for round in 1 2; do
+    for file in $(grep -ls "$2" /proc/[0-9]*/environ); do
+        file=${file#/proc/}
+        kill -s KILL "${file%%/*}"
+    done
+done
+"""
+# Reading of a process that hangs in its device may hang itself.
+_GUARD_S = 5.0
 # What a process has printed can be read at once; its children may hold its output open for long.
 _LAST_WORDS_S = 0.5
 _POLL_S = 0.1
@@ -102,6 +117,7 @@ class EngineProcess:
         await asyncio.wait({self._errors}, timeout=_LAST_WORDS_S)
         self._errors.cancel()
         await asyncio.gather(self._errors, return_exceptions=True)
+        self._log.close()
 
     async def drop_output(self) -> None:
         """Of a process that was ended: what nobody reads any more."""
@@ -145,17 +161,18 @@ class EngineProcess:
 
 
 async def _start(command: Sequence[str], env: Mapping[str, str]) -> tuple[Process, Process]:
+    mark = uuid.uuid4().hex
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=PIPE,
         stdout=PIPE,
         stderr=PIPE,
-        env=dict(env),
+        env={**env, _MARK: mark},
         start_new_session=True,
     )
     try:
         guard = await asyncio.create_subprocess_exec(
-            "/bin/sh", "-c", _GUARD, "guard", str(process.pid),
+            "/bin/sh", "-c", _GUARD, "guard", str(process.pid), f"{_MARK}={mark}",
             stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True,
         )  # fmt: skip
     except BaseException:
@@ -175,6 +192,11 @@ async def _end(process: Process, guard: Process) -> None:
     """The group first: as long as the guard lives, a sudden death of ours leaves nothing behind."""
     _kill_group(process)
     await _exit_of(process)
+    assert guard.stdin is not None
+    guard.stdin.close()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_GUARD_S):
+            await _exit_of(guard)
     with contextlib.suppress(ProcessLookupError):
         guard.kill()
     await _exit_of(guard)
