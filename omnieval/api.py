@@ -27,7 +27,7 @@ from omnieval.bench import (
 )
 from omnieval.bench import write_report as write_bench_report
 from omnieval.config import RunConfig
-from omnieval.duplex import Conversation, converse
+from omnieval.duplex import OF_CONVERSATIONS, Conversation, converse
 from omnieval.engine.execute import Execution, Notify
 from omnieval.engine.execute import check as check_deployment
 from omnieval.engine.fill import Filled, fill_cache
@@ -315,7 +315,7 @@ def duplex(
     MediaError for an unusable recording, BackendError, StorageError.
     """
     return converse(
-        configure("seed-tts-duplex", list(flattened(settings))),
+        configure("seed-tts-duplex", [*OF_CONVERSATIONS, *flattened(settings)]),
         Path(input_wav).expanduser(),
         out=None if out is None else Path(out).expanduser(),
         convert=convert,

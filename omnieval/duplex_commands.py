@@ -49,7 +49,7 @@ def duplex(
     from omnieval import api
     from omnieval.config import parse_assignment
     from omnieval.console import new_console, print_line
-    from omnieval.duplex import converse
+    from omnieval.duplex import OF_CONVERSATIONS, converse
 
     flags: dict[str, Any] = {
         "base_url": base_url, "model": model, "duplex.speed": speed, "system_prompt": instructions,
@@ -59,7 +59,7 @@ def duplex(
     overrides += [(key, value) for key, value in flags.items() if value is not None]
     console = new_console()
     found = converse(
-        api.configure("seed-tts-duplex", overrides),
+        api.configure("seed-tts-duplex", [*OF_CONVERSATIONS, *overrides]),
         input_wav,
         out=out,
         convert=convert,

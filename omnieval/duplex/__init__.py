@@ -3,4 +3,7 @@
 from omnieval.duplex.conversation import Conversation
 from omnieval.duplex.converse import converse
 
-__all__ = ["Conversation", "converse"]
+# What a conversation does not take from the recipe of Seed-TTS, which tells the model to read aloud.
+OF_CONVERSATIONS = (("system_prompt", None),)
+
+__all__ = ["OF_CONVERSATIONS", "Conversation", "converse"]

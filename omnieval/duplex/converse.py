@@ -41,11 +41,11 @@ def converse(
 ) -> Conversation:
     """Let the model hear a recording in real time, and silence until it has answered.
 
-    config: server, model, `system_prompt`, `duplex`, `extra_body`, timeouts and retries are taken from it.
-    input_wav, convert: see `read_input`. out: an empty or a new folder; else one under the `runs_dir`. text,
-    voice: see `session_fields`. A full server is waited for; SIGINT or SIGTERM ends the session, and what
-    came is kept. Raises ConfigError, BackendError, StorageError, MediaError for an unusable recording,
-    OSError for an unreadable voice.
+    config: server, model, `system_prompt`, `decode.temperature`, `duplex`, `extra_body`, timeouts and retries
+    are taken from it. input_wav, convert: see `read_input`. out: an empty or a new folder; else one under the
+    `runs_dir`. text, voice: see `session_fields`. A full server is waited for; SIGINT or SIGTERM ends the
+    session, and what came is kept. Raises ConfigError, BackendError, StorageError, MediaError for an unusable
+    recording, OSError for an unreadable voice.
     """
     if config.backend != "realtime-duplex":
         raise ConfigError(f"a conversation takes the backend realtime-duplex, not {config.backend}")
@@ -64,6 +64,7 @@ def converse(
                 text=text,
                 instructions=config.flat()["system_prompt"],
                 voice=voice,
+                temperature=config.decode.temperature,
                 extra_body=config.extra_body,
             )
             recorder = Recorder(directory, key)

@@ -23,6 +23,7 @@ from omnieval.backends.base import BackendContext
 from omnieval.backends.failed import FailedTry
 from omnieval.backends.realtime.answer import DuplexAnswer
 from omnieval.backends.realtime.duplex import RealtimeDuplex, create
+from omnieval.backends.realtime.fields import session_of
 from omnieval.backends.realtime.link import RealtimeServer
 from omnieval.backends.realtime.pace import Pacer
 from omnieval.errors import ConfigError
@@ -59,7 +60,7 @@ async def answers_of(backend: RealtimeDuplex, count: int, voice: str | None = No
     reference = MediaPart("audio", REFERENCE, "audio/wav")
     requests = [
         Request(
-            f"s{n}", (), Generation(),
+            f"s{n}", (), Generation(temperature=None),
             speech=SpeechTask(f"text {n}", "en", reference, "before", voice=voice),
         )
         for n in range(count)
@@ -264,13 +265,21 @@ def test_a_broken_session_goes_on_where_it_was_and_nothing_of_it_is_lost_or_doub
 
 
 def test_what_no_session_has_a_field_for_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"no field for decode\.temperature"):
-        create(api.configure("seed-tts-duplex", overrides=[("decode.temperature", 0.3)]), CONTEXT)
+    with pytest.raises(ConfigError, match=r"no field for decode\.top_p"):
+        create(api.configure("seed-tts-duplex", overrides=[("decode.top_p", 0.3)]), CONTEXT)
     server = DuplexServer(lambda _, n: Turn(), lambda _: SOUND)
     with server.running():
         answer = ask(server, voice="Anna")[0]
     assert answer.error is not None
     assert (answer.error.kind, server.got) == ("configuration", [])
+
+
+def test_the_temperature_goes_into_the_session_and_its_absence_too() -> None:
+    config = api.configure("seed-tts-duplex", overrides=[("decode.temperature", 0.3)])
+    create(config.model_copy(update={"base_url": "http://127.0.0.1:9/v1"}), CONTEXT)
+    message = Message("user", (TextPart("text"),))
+    asked = [session_of(Request("s", (message,), Generation(temperature=t)), "fake") for t in (0.3, None)]
+    assert [session.get("temperature", "none") for session in asked] == [0.3, "none"]
 
 
 def test_a_question_with_media_is_refused_instead_of_being_asked_without_them() -> None:
@@ -377,6 +386,23 @@ def test_no_more_silence_is_sent_than_configured_and_a_model_that_listens_has_de
         answer = ask(server, speed=50)[0]
     assert (answer.error, answer.finish_reason) == (None, "listen")
     assert len(server.events("input_audio_buffer.append")) == 150
+
+
+def test_more_requests_than_places_wait_for_each_other_and_none_fails() -> None:
+    server = DuplexServer(lambda _, n: Turn(), lambda _: SOUND, places=2)
+    with server.running():
+        answers = ask(server, 7)
+    assert [answer.error for answer in answers] == [None] * 7
+    assert server.most == 2
+    assert server.refused > 0
+
+
+def test_places_that_others_hold_are_not_waited_for_in_silence() -> None:
+    server = DuplexServer(lambda text, _: Turn(None if text == "text 0" else "full"), lambda _: SOUND)
+    with server.running():
+        answered, *refused = ask(server, 3)
+    assert answered.error is None
+    assert [answer.error and answer.error.kind for answer in refused] == ["busy", "busy"]
 
 
 def test_a_place_is_given_back_before_the_next_session_is_asked_for() -> None:
@@ -528,6 +554,9 @@ def test_a_run_over_the_sample_says_every_line(cache_dir: Path, tmp_path: Path) 
     assert done.returncode == 0, done.stderr + done.stdout
     responses = lines(tmp_path / "run" / "responses.jsonl")
     assert [row["error"]["kind"] for row in responses if row["error"]] == ["busy"]
+    assert all(
+        "word for word" in event["session"]["instructions"] for event in server.events("session.update")
+    )
     assert len(list((tmp_path / "run" / "audio").glob("*.wav"))) == len(texts)
 
 

@@ -51,6 +51,7 @@ def test_all_files_of_a_conversation(tmp_path: Path) -> None:
     assert b"".join(parse_wav(chunk.read_bytes()).data for chunk in chunks) == sound
     sent = parse_wav(recording(tmp_path).read_bytes()).data
     assert bytes(server.heard[""]) == sent.ljust(5 * 6400, b"\0")
+    assert "instructions" not in server.events("session.update")[0]["session"]
     kinds = [line["event"]["type"] for line in lines(tmp_path / "talk" / "events.jsonl")]
     assert kinds[:2] == ["session.update", "session.created"]
     assert kinds.count("response.done") == 2

@@ -1,7 +1,8 @@
 """Full duplex over a WebSocket: `/v1/realtime?duplex=1` of vLLM-Omni, one session an utterance.
 
 The text is the session's `duplex_initial_user_text`; silence is streamed in real time while the model speaks.
-A connection that breaks in mid-session is resumed once; a server that is full is `busy`, and waited for.
+A connection that breaks in mid-session is resumed once. A server that is full is `busy`, and waited for:
+until a session of ours ends, if there is one, else as any failure that heals.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from omnieval.types import Capabilities, Failure, JsonDict, MediaPart, Request, 
 
 
 def create(config: RunConfig, context: BackendContext) -> RealtimeDuplex:
-    """The backend `realtime-duplex`. Raises ConfigError without a base URL, and for decoding options."""
+    """The backend `realtime-duplex`. Raises ConfigError without a base URL, and for decoding options that no
+    session has."""
     decode = config.decode
-    options = ("temperature", "top_p", "top_k", "repetition_penalty", "seed")
+    options = ("top_p", "top_k", "repetition_penalty", "seed")
     named = [f"decode.{name}" for name in options if getattr(decode, name) is not None]
     if named:
         raise ConfigError(
@@ -48,6 +50,8 @@ class RealtimeDuplex:
         self._sessions = RealtimeServer(
             config.base_url or "", self._secret, connect_s=config.timeouts.connect_s
         )
+        self._held: list[DuplexAnswer] = []
+        self._ended = asyncio.Event()  # that of the next session of ours to end
 
     async def check(self) -> ServerFacts:
         """Raises BackendError when no run is possible."""
@@ -75,7 +79,27 @@ class RealtimeDuplex:
             message = f"sample {request.sample_id}: the reference voice cannot be read: {error}"
             hint = "a file was changed or removed; resume the run"
             return answer.response(Failure("media", message, hint=hint))
-        return await self.hold(fields, heard, answer)
+        while True:
+            ended = self._ended
+            response = await self._counted(fields, heard, answer)
+            if not _without_room(response):
+                return response
+            if not ended.is_set() and not any(other.created for other in self._held):
+                return response  # the places are taken by others, who end their sessions when they like
+            await ended.wait()
+            heard = DuplexInput(silence_s=self._duplex.silence_s)
+            answer = self.new_answer(request.sample_id, heard)
+
+    async def _counted(self, fields: JsonDict, heard: DuplexInput, answer: DuplexAnswer) -> Response:
+        """One session, whose end is told to those that wait for a place."""
+        self._held.append(answer)
+        try:
+            return await self.hold(fields, heard, answer)
+        finally:
+            self._held.remove(answer)
+            if answer.created:
+                self._ended.set()
+                self._ended = asyncio.Event()
 
     def new_answer(self, name: str, heard: DuplexInput) -> DuplexAnswer:
         """For one session of this server. name: of the sample."""
@@ -103,3 +127,9 @@ class RealtimeDuplex:
 
     async def close(self) -> None:
         await self._server.close()
+
+
+def _without_room(response: Response) -> bool:
+    """Whether the server had no place for the session, and one that ends makes it."""
+    error = response.error
+    return error is not None and error.kind == "busy" and response.session["id"] is None

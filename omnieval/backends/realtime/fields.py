@@ -19,12 +19,13 @@ def session_fields(
     text: str | None = None,
     instructions: str | None = None,
     voice: Path | None = None,
+    temperature: float | None = None,
     extra_body: Mapping[str, Any] | None = None,
 ) -> JsonDict:
     """The body of `session.update`.
 
     text: what the model is to say, as if a user had asked for it. voice: a WAV file in whose voice it speaks.
-    Raises OSError when that cannot be read.
+    temperature: None for the server's own. Raises OSError when that cannot be read.
     """
     session: dict[str, Any] = {
         "model": model,
@@ -45,6 +46,8 @@ def session_fields(
     }
     if instructions:
         session["instructions"] = instructions
+    if temperature is not None:
+        session["temperature"] = temperature
     if voice is not None:
         session["ref_audio"] = f"data:audio/wav;base64,{base64.b64encode(voice.read_bytes()).decode('ascii')}"
     return session
@@ -59,6 +62,7 @@ def session_of(request: Request, model: str) -> JsonDict:
         text=speech.text if speech else _texts(request, "user"),
         instructions=_texts(request, "system"),
         voice=voice.path if voice else None,
+        temperature=request.generation.temperature,
         extra_body=request.extra_body,
     )
 
