@@ -49,6 +49,7 @@ from omnieval.scored import execute_and_score, score_with
 from omnieval.scoring.spoken import Heard
 from omnieval.settings import SHORT_NAMES, configure, flattened, reconfigure, rule_named
 from omnieval.suite import Suite, SuiteGateResult, SuiteReport
+from omnieval.wording import as_typed
 
 __all__ = [
     "SHORT_NAMES",
@@ -382,7 +383,7 @@ def score_recordings(
     if out is not None and (Path(out) / "run.json").exists():
         raise ConfigError(
             f"{out}: holds a run already; give another --out, or hear its sounds again with "
-            f"`omnieval score {out}`"
+            f"`omnieval score {as_typed(out)}`"
         )
     utterances = place.name if place.is_file() and not is_archive(place) else "meta.lst"
     given = [

@@ -27,6 +27,7 @@ from omnieval.run_options import (
     overrides_of,
     servers,
 )
+from omnieval.wording import as_typed
 
 if TYPE_CHECKING:
     from omnieval.bench import BenchReport
@@ -114,7 +115,7 @@ def bench(
         told = f"error: stopped, since this would fail every question: {execution.failure}"
         typer.echo(visible(told), err=True)
     if execution.ending != "finished":
-        typer.echo(f"to continue: omnieval bench --resume {directory}", err=True)
+        typer.echo(f"to continue: omnieval bench --resume {as_typed(directory)}", err=True)
     if any(execution.bench.finished(name) for name in execution.bench.names):
         bench_ = execution.bench
         report = build_bench_report(bench_) if other is None else write_report(bench_, other)

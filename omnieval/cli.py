@@ -45,6 +45,7 @@ from omnieval.run_options import (
 from omnieval.suite_commands import run_suite, score_suite, show_suite
 from omnieval.verdict_commands import compare, gate
 from omnieval.view_commands import view
+from omnieval.wording import as_typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -476,7 +477,7 @@ def _conclude(execution: Execution, console: Console) -> None:
         hint = f" ({failure.hint})" if failure.hint else ""
         stopped = f"error: stopped, since this would fail every question: {failure.message}{hint}"
         typer.echo(visible(stopped), err=True)
-    typer.echo(f"to continue: omnieval run --resume {directory}", err=True)
+    typer.echo(f"to continue: omnieval run --resume {as_typed(directory)}", err=True)
     sys.exit(1 if failure is None else 4)
 
 
@@ -491,7 +492,7 @@ def _show(
     if directory is not None:
         print_line(console, f"report: {directory / 'report.html'}")
         if report.kind == "speech" and report.recogniser is None and not report.not_measured:
-            print_line(console, f"to hear the sounds: omnieval score {directory}")
+            print_line(console, f"to hear the sounds: omnieval score {as_typed(directory)}")
     if not ending:
         return
     if report.kind == "speech" and report.not_measured:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -73,7 +72,7 @@ def convert(
     from omnieval.datasets.unpack import videos_archive
     from omnieval.errors import ConfigError
     from omnieval.sizes import bytes_of
-    from omnieval.wording import suggest
+    from omnieval.wording import as_typed, suggest
 
     if to not in ("layout", "parquet") or (to == "parquet" and name != "daily-omni"):
         raise ConfigError(f"--to {to}: {name} is converted to layout, and daily-omni also to parquet")
@@ -102,7 +101,7 @@ def convert(
         raise ConfigError(
             f"no conversion for {name!r}{suggest(name, ['daily-omni', 'video-mme', 'seed-tts'])}"
         )
-    then = f"omnieval data check {name} {shlex.quote(str(dst))}" if to == "layout" else None
+    then = f"omnieval data check {name} {as_typed(dst)}" if to == "layout" else None
     _conclude(done, strict=strict, as_json=as_json, then=then)
 
 

@@ -37,7 +37,7 @@ from omnieval.scoring.early import EarlyPlan
 from omnieval.scoring.spoken import Heard, SpokenScores, load_judge, score_spoken, unheard
 from omnieval.settings import reconfigure, rule_named
 from omnieval.types import Response, Score
-from omnieval.wording import suggest
+from omnieval.wording import as_typed, suggest
 
 # What scoring a spoken run may change.
 _HEARING = frozenset({"recogniser", "similarity"})
@@ -214,7 +214,7 @@ def keep(
 ) -> None:
     """Write what scoring gave. scores: one a planned row. responses: the try that counts, by sample id."""
     kind: Any = type(report)
-    then = f"score the run: omnieval score {run.directory}"
+    then = f"score the run: omnieval score {as_typed(run.directory)}"
     content = TypeAdapter(kind).dump_python(report, mode="json")
     replace_file(run.directory / SCORES, (to_line(score) for score in scores), then=then)
     replace_json(run.directory / REPORT_JSON, content, then=then)

@@ -12,6 +12,7 @@ import typer
 
 from omnieval.console import heard_display, new_console, print_line
 from omnieval.html_output import write_html
+from omnieval.wording import as_typed
 
 if TYPE_CHECKING:
     from omnieval.config import RunConfig
@@ -136,15 +137,16 @@ def _conclude(execution: SuiteExecution) -> None:
     from omnieval.suite import build_suite_report
 
     suite = execution.suite
+    place = as_typed(suite.directory)
     report = build_suite_report(suite)
     _show(report)
     console = new_console()
     print_line(console, f"report: {suite.directory / 'report.html'}")
     unheard = [row.name for row in report.members if row.unheard]
     if unheard:
-        print_line(console, f"to hear the sounds of {', '.join(unheard)}: omnieval score {suite.directory}")
+        print_line(console, f"to hear the sounds of {', '.join(unheard)}: omnieval score {place}")
     if report.complete and suite.info.gate is not None:
-        print_line(console, f"to judge it by {suite.info.gate}: omnieval gate {suite.directory}")
+        print_line(console, f"to judge it by {suite.info.gate}: omnieval gate {place}")
     if execution.ending == "stopped":
         told = f"error: stopped, since this would fail every question: {execution.failure}"
         typer.echo(visible(told), err=True)
@@ -154,7 +156,7 @@ def _conclude(execution: SuiteExecution) -> None:
         elif row.state == "finished" and row.failed >= row.asked > 0:
             typer.echo(visible(f"error: {row.name}: every sample failed"), err=True)
     if not report.complete:
-        typer.echo(f"to continue: omnieval run --resume {suite.directory}", err=True)
+        typer.echo(f"to continue: omnieval run --resume {place}", err=True)
     if execution.ending == "stopped":
         sys.exit(4)
     if not report.complete or any(row.failed >= row.asked > 0 for row in report.members):

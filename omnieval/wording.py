@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterable
+from pathlib import Path
 
 
 def counted(count: int, one: str, many: str) -> str:
@@ -18,3 +20,8 @@ def suggest(word: str, known: Iterable[str]) -> str:
     if near:
         return f" (did you mean {near[0]!r}?)"
     return f" (known: {', '.join(names)})" if names else ""
+
+
+def as_typed(path: Path | str) -> str:
+    """A path inside a command that a reader may copy into a shell."""
+    return shlex.quote(str(path))

@@ -6,6 +6,7 @@ from omnieval.bench.store import Bench
 from omnieval.config import RunConfig
 from omnieval.engine.execute import load_askable
 from omnieval.errors import ConfigError
+from omnieval.wording import as_typed
 
 
 def require_same_data(config: RunConfig, other: Bench) -> None:
@@ -14,7 +15,7 @@ def require_same_data(config: RunConfig, other: Bench) -> None:
     if done is None:
         raise ConfigError(
             f"{other.directory}: no run of this bench is finished, so that there is nothing to set against; "
-            f"omnieval bench --resume {other.directory}"
+            f"omnieval bench --resume {as_typed(other.directory)}"
         )
     _, dataset, _ = load_askable(config, lambda _: None)
     theirs = (done.config["benchmark"], done.info["dataset"]["fingerprint"])

@@ -17,7 +17,7 @@ from omnieval.report.compare.settings import differing_settings, require_compara
 from omnieval.report.stages import StageRow, stage_lines, stage_rows
 from omnieval.stats import LatencyDifference, latency_difference
 from omnieval.stats.noise import RTF_REAL
-from omnieval.wording import counted
+from omnieval.wording import as_typed, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,8 @@ def build_bench_report(bench: Bench, against: Bench | None = None) -> BenchRepor
     first = repeats[0] if repeats else cold
     if first is None:
         raise ScoringError(
-            f"{bench.directory}: no run of this bench is finished; omnieval bench --resume {bench.directory}"
+            f"{bench.directory}: no run of this bench is finished; "
+            f"omnieval bench --resume {as_typed(bench.directory)}"
         )
     outputs = tuple(output_of(run) for run in ([cold] if cold else []) + repeats)
     broken = [row for row in outputs if row.broken and row.name != COLD]

@@ -26,7 +26,7 @@ from omnieval.runlog.store import exists, new_directory
 from omnieval.scored import execute_and_score, score_with
 from omnieval.scoring.spoken import Heard
 from omnieval.settings import configure, restored
-from omnieval.wording import counted
+from omnieval.wording import as_typed, counted
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def run_bench(
             if ending != "finished":
                 break
     except StorageError as error:  # there is no place for a report either
-        raise StorageError(f"{error}; to continue: omnieval bench --resume {directory}") from error
+        raise StorageError(f"{error}; to continue: omnieval bench --resume {as_typed(directory)}") from error
     except BaseException:
         _write_report(bench)
         raise

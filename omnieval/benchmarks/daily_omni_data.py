@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -14,7 +13,7 @@ from omnieval.media.content_key import content_keys
 from omnieval.media.source import is_archive, is_there, listed
 from omnieval.parsing import gold_letter
 from omnieval.types import Failure, Sample
-from omnieval.wording import counted, suggest
+from omnieval.wording import as_typed, counted, suggest
 
 _FOLDERS = ("Videos", "videos")
 _ARCHIVES = ("Videos.tar", "videos.tar", "Videos.tar.gz", "Videos.tgz", "Videos.zip")
@@ -46,8 +45,8 @@ def locate(data: Path) -> tuple[Path, Path]:
 def _hint(root: Path) -> str:
     if not any(any(place.glob("*.parquet")) for place in (root, root / "data")):
         return "; get them with omnieval data pull daily-omni, then omnieval data convert daily-omni"
-    source = shlex.quote(str(root))
-    return f"; make them of these parquet files: omnieval data convert daily-omni --src {source} --dst DIR"
+    command = f"omnieval data convert daily-omni --src {as_typed(root)} --dst DIR"
+    return f"; make them of these parquet files: {command}"
 
 
 def _videos(root: Path) -> Path:

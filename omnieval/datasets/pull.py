@@ -17,7 +17,7 @@ from omnieval.datasets.target import storage_errors
 from omnieval.errors import ConfigError, DataError, StorageError
 from omnieval.media.archives import bad_name
 from omnieval.sizes import size_text
-from omnieval.wording import counted, suggest
+from omnieval.wording import as_typed, counted, suggest
 
 _REPO = re.compile(r"[\w.-]+/[\w.-]+")
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
@@ -204,5 +204,5 @@ def _not_fetched(source: Source, client: HubClient, dst: Path, error: Exception)
 
 def _next(name: str, source: Source, folder: Path) -> str:
     if source.verb == "convert":
-        return f"omnieval data convert {name} --src {folder} --dst DIR"
-    return f"omnieval data check {name} {folder}"
+        return f"omnieval data convert {name} --src {as_typed(folder)} --dst DIR"
+    return f"omnieval data check {name} {as_typed(folder)}"

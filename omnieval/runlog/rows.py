@@ -13,6 +13,7 @@ from omnieval.runlog.last_tries import LastTries
 from omnieval.runlog.schema import PlannedSample
 from omnieval.runlog.store import RESPONSES, SCORES, Run
 from omnieval.types import Failure, JsonDict, Response, Score
+from omnieval.wording import as_typed
 
 Kind = Literal["text", "integer", "number", "truth"]
 
@@ -115,9 +116,8 @@ def paired(
     """Each row of the data set with its score. Raises ScoringError where they do not belong together."""
     for row, score in zip_longest(planned, scores):
         if row is None or score is None or row.sample.id != score.sample_id:
-            raise ScoringError(
-                f"{run.directory / SCORES}: not one score a row; run `omnieval score {run.directory}`"
-            )
+            then = f"run `omnieval score {as_typed(run.directory)}`"
+            raise ScoringError(f"{run.directory / SCORES}: not one score a row; {then}")
         yield row, score
 
 

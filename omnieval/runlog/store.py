@@ -40,6 +40,7 @@ from omnieval.runlog.files import (
 )
 from omnieval.runlog.schema import AskedMedia, PlannedSample, RunInfo, to_line
 from omnieval.types import JsonDict, Response, Score, SpokenAudio
+from omnieval.wording import as_typed
 
 if TYPE_CHECKING:
     import pandas
@@ -54,7 +55,7 @@ RESTORE = "restore the file"
 
 
 def score_again(directory: Path) -> str:
-    return f"`omnieval score {directory}` writes it anew"
+    return f"`omnieval score {as_typed(directory)}` writes it anew"
 
 
 @dataclass(frozen=True)
@@ -146,9 +147,11 @@ class Run:
         try:
             report: JsonDict = from_json(path.read_bytes())
         except FileNotFoundError:
+            place = as_typed(self.directory)
             raise ScoringError(
-                f"{self.directory}: no report yet, as of a run that was killed: `omnieval run --resume "
-                f"{self.directory}` continues it, `omnieval score {self.directory}` reports what is there"
+                f"{self.directory}: no report yet, as of a run that was killed: "
+                f"`omnieval run --resume {place}` continues it, "
+                f"`omnieval score {place}` reports what is there"
             ) from None
         except OSError as error:
             raise ScoringError(f"{path}: cannot be read: {error.strerror or error}") from error
@@ -259,7 +262,7 @@ def _runs_in(directory: Path) -> str:
         return "one that `omnieval run` wrote"
     newest = max(runs, key=lambda run: (run / RUN).stat().st_mtime)
     named = f"one of the {len(runs)} in it, such as the newest, {newest}" if len(runs) > 1 else str(newest)
-    bench = f"; to continue the bench: omnieval bench --resume {directory}"
+    bench = f"; to continue the bench: omnieval bench --resume {as_typed(directory)}"
     return named + (bench if (directory / "bench.json").exists() else "")
 
 

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -309,3 +310,12 @@ def test_a_run_without_a_report_says_how_to_go_on(tmp_path: Path) -> None:
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=f"no folder {tmp_path}/reports; make it first"):
         replace_json(tmp_path / "reports" / "monday.json", {})
+
+
+def test_commands_in_errors_can_be_copied_into_a_shell(tmp_path: Path) -> None:
+    begin(tmp_path / "mon day's").close()
+    with pytest.raises(ScoringError) as raised:
+        Run.load(tmp_path / "mon day's").report()
+    quoted = shlex.quote(str(tmp_path / "mon day's"))
+    assert f"`omnieval run --resume {quoted}`" in str(raised.value)
+    assert f"`omnieval score {quoted}`" in str(raised.value)
