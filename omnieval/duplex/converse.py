@@ -19,7 +19,7 @@ from omnieval.backends.retry import wait_seconds
 from omnieval.config import RunConfig
 from omnieval.duplex.conversation import Conversation
 from omnieval.duplex.input_wav import read_input
-from omnieval.duplex.record import Recorder
+from omnieval.duplex.record import Recorder, refuse_used
 from omnieval.engine.signals import run_to_end, stop_on_signals
 from omnieval.errors import ConfigError, MediaError
 from omnieval.media.transport import InlineMedia
@@ -54,6 +54,7 @@ def converse(
     sound = read_input(input_wav, convert=convert)
     key = api_key or os.environ.get(config.api_key_env)
     directory = out or config.runs_dir / f"{datetime.now():%Y%m%d-%H%M%S}-duplex-{input_wav.stem}"
+    refuse_used(directory)
     backend = create(config, BackendContext(media_url=InlineMedia().url, api_key=key))
 
     async def work() -> Conversation:

@@ -19,13 +19,14 @@ def read_input(path: Path, *, convert: bool = False) -> bytes:
 
     Raises MediaError, with the command that converts the file, for any other format and for a damaged file.
     """
+    if not path.is_file():
+        found = "no plain file" if path.exists() else "no such file"
+        raise MediaError(f"{path}: {found}; name a recording with --input-wav", kind="media_missing")
     if convert:
         import numpy as np
 
         samples = read_audio(path)
         return np.rint(np.clip(samples, -1, 1) * 32767).astype("<i2").tobytes()
-    if not path.is_file():
-        raise MediaError(f"{path}: no such file; name a recording with --input-wav", kind="media_missing")
     try:
         with path.open("rb") as file:
             begin = file.read(_HEAD_BYTES)

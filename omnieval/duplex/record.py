@@ -23,6 +23,12 @@ _SOUNDS = ("audio", "delta", "ref_audio")
 _LONG = 500  # characters; sound is longer, text is not
 
 
+def refuse_used(directory: Path) -> None:
+    """Raises ConfigError for anything but a new or an empty folder."""
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise ConfigError(f"{directory}: holds something already; give another --out")
+
+
 class Recorder:
     """`events.jsonl`, `audio_chunks/0001.wav` ..., and at the end `output.wav` and `result.json`.
 
@@ -35,8 +41,7 @@ class Recorder:
         self.directory = directory
         self._secret = secret
         self._chunks = directory / "audio_chunks"
-        if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-            raise ConfigError(f"{directory}: holds something already; give another --out")
+        refuse_used(directory)
         try:
             self._chunks.mkdir(parents=True)
         except OSError as error:

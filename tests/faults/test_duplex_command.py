@@ -90,7 +90,7 @@ def test_another_format_is_refused_with_the_command_or_converted(tmp_path: Path)
     with server.running():
         refused = omnieval(*flags, server.base_url)
         done = omnieval(*flags, server.base_url, "--convert")
-        again = omnieval(*flags, server.base_url, "--convert")
+    again = omnieval(*flags, server.base_url, "--convert")  # it does not take the server to see that
     assert refused.returncode == 3
     command = f"ffmpeg -i '{path}' -ac 1 -ar 16000 -c:a pcm_s16le '{tmp_path / 'a question-16k.wav'}'"
     assert command in refused.stderr

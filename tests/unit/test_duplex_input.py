@@ -57,8 +57,8 @@ def test_a_file_that_lost_its_end_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("convert", [False, True])
 def test_a_file_that_is_not_there_is_named(tmp_path: Path, convert: bool) -> None:
-    for path in (tmp_path / "none.wav", tmp_path):
-        with pytest.raises(MediaError, match=path.name):
+    for path, found in ((tmp_path / "none.wav", "no such file"), (tmp_path, "no plain file")):
+        with pytest.raises(MediaError, match=rf"{path.name}: {found}; name a recording with --input-wav"):
             read_input(path, convert=convert)
 
 
