@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
 from html import escape
@@ -134,6 +135,31 @@ def test_all_holds_with_a_steady_model_and_a_second_call_asks_nothing(cache_dir:
     }
     assert len(ids) == 1
     assert json.loads((place / "diagnose.json").read_text())["kind"] == "diagnosis"
+
+
+def test_the_table_has_accuracy_health_and_latency_of_each_rung(cache_dir: Path, place: Path) -> None:
+    async def tires(exchange: Exchange) -> None:
+        if sound(exchange.body):
+            await asyncio.sleep(0.3)
+        await exchange.answer(GARBAGE if joined(exchange.body) else "B")
+
+    with FaultServer(tires) as server:
+        found = diagnose(server, cache_dir, place, limit=2, max_frames=2, plan="uniform")
+    page = (place / "diagnose.md").read_text()
+    assert row(found, "sound").e2e_s > 0.3
+    for rung in found.rungs:
+        if rung.state != "done":
+            continue
+        run = place / rung.name
+        times = [line["timing"]["e2e_s"] for line in lines(run / "responses.jsonl")]
+        right = [
+            line["outcome"] == "correct"
+            for line in lines(run / "scores.jsonl")
+            if line["outcome"] != "not_asked"
+        ]
+        sick = 100 if rung.name == "stacked" else 0
+        assert (len(times), len(right)) == (2, 2)
+        assert f"| {rung.name} | {50 * sum(right):.1f} % | {sick} % | 0/2 | {sum(times) / 2:.2f} |" in page
 
 
 def test_requests_of_a_rung_carry_what_it_names(cache_dir: Path, place: Path) -> None:
