@@ -263,7 +263,7 @@ def searching_run(folder: Path, working: Working, count: int) -> tuple[Run, list
 
 def test_a_whole_run_looks_for_the_slots_of_its_server_and_tells_of_it(tmp_path: Path) -> None:
     """How good the choice is depends on what else this machine does; the simulated servers above prove that."""
-    _, events, shown = searching_run(tmp_path, Working(slots=1, most=1000, service_s=0.05), 250)
+    _, events, shown = searching_run(tmp_path, Working(slots=1, most=1000, service_s=0.02), 250)
     chosen, settled = events[-1]["limit"], events[-1]["settled"]
     assert [event["limit"] for event in events[:2]] == [2, 4], events
     assert any(f" of {chosen}" in line for line in shown)
