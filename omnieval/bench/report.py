@@ -151,6 +151,9 @@ def _against(
         for key in LOAD
         if other.info.config.get(key) != bench.info.config.get(key)
     ]
+    there, here = (_machine(runs[0]) for runs in (theirs, repeats))
+    if there and here and there != here:
+        warnings.append(f"ANOTHER MACHINE: {there} in {other.directory.name}, {here} here")
     for row in (output_of(run) for run in theirs):
         if row.broken:
             warnings.append(
@@ -159,6 +162,14 @@ def _against(
             )
     known = {row.figure: row.values for row in _rows(theirs, None)}
     return tuple(_changed(row, known.get(row.figure, ())) for row in speed), warnings
+
+
+def _machine(run: BenchRun) -> str:
+    """That of the client, which prepares and sends what is asked; empty where it is not recorded."""
+    found = run.run.info.get("hardware") or {}
+    return (
+        f"{found.get('machine')}, {found.get('cpus')} cores, {found.get('memory_gib')} GiB" if found else ""
+    )
 
 
 def _changed(row: SpeedRow, there: tuple[float, ...]) -> SpeedRow:

@@ -106,6 +106,20 @@ def test_the_verdict_against_another_bench(
     assert e2e.there == there[1:]
 
 
+def test_a_bench_of_another_machine_is_said_to_be_one(tmp_path: Path) -> None:
+    benches = [
+        choice_bench(tmp_path / name, (2.0, 0.4, 0.6, 0.5)) for name in ("monday", "tuesday", "wednesday")
+    ]
+    for bench, cores in zip(benches, (8, 8, 64), strict=True):
+        path = bench.directory / place(1) / "run.json"
+        hardware = {"machine": "aarch64", "cpus": cores, "memory_gib": 32.0}
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"hardware": hardware}))
+    monday, tuesday, wednesday = benches
+    told = "ANOTHER MACHINE: aarch64, 8 cores, 32.0 GiB in monday, aarch64, 64 cores, 32.0 GiB here"
+    assert write_report(wednesday, monday).warnings == (told,)
+    assert write_report(tuesday, monday).warnings == ()
+
+
 def test_broken_output_stands_above_its_speed(tmp_path: Path) -> None:
     other = choice_bench(tmp_path / "monday", (9.0, 1.0, 1.1, 1.2))
     broken = choice_bench(tmp_path / "tuesday", (2.0, 0.4, 0.6, 0.5), outcomes=("correct", "timeout"))
