@@ -285,6 +285,33 @@ def test_lines_over_time_stay_in_their_chart() -> None:
     assert all(8 <= y <= 118 for _, y in points)
 
 
+def drawn_counts(page: str) -> dict[str, dict[str, int]]:
+    """Title of each histogram on a page -> how often a value lies in each stretch that is drawn."""
+    svg = "{http://www.w3.org/2000/svg}"
+    found: dict[str, dict[str, int]] = {}
+    for drawing in parsed(page).iter(f"{svg}svg"):
+        bars = [
+            bar.findtext(f"{svg}title") or ""
+            for bar in drawing.iter(f"{svg}rect")
+            if bar.get("class") == "k0 bar"
+        ]
+        told = [bar.rpartition(": ") for bar in bars]
+        found[drawing.findtext(f"{svg}title") or ""] = {stretch: int(count) for stretch, _, count in told}
+    return found
+
+
+def test_a_spoken_run_has_the_distributions_of_wer_sim_and_times(tmp_path: Path) -> None:
+    told = [{"wer": wer, "sim[wavlm-sv]": 0.5 + wer} for wer in (0.0, 0.0, 0.0, 0.1, 0.4)]
+    run = speech_run(tmp_path / "run", [*told, "timeout"])
+    found = drawn_counts((run.directory / "report.html").read_text())
+    assert {"WER by utterance", "Similarity by utterance", "TTFP (s)", "RTF"} <= set(found)
+    for title in ("WER by utterance", "Similarity by utterance"):
+        assert sorted(count for count in found[title].values() if count) == [1, 1, 3], title
+    assert next(iter(found["WER by utterance"].items()))[1] == 3
+    for title in ("TTFP (s)", "RTF"):
+        assert sum(found[title].values()) == 5, title
+
+
 def test_telemetry_keeps_peaks_and_tells_of_damage(tmp_path: Path) -> None:
     path = tmp_path / "telemetry.jsonl"
     assert read_telemetry(path) is None
