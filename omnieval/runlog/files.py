@@ -8,6 +8,7 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -95,8 +96,15 @@ def replace_file(path: Path, chunks: Iterable[bytes], *, then: str = AGAIN) -> N
 
 def replace_json(path: Path, value: Any, *, then: str = AGAIN) -> None:
     """`replace_file` with indented JSON."""
-    content = json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "replace")
-    replace_file(path, [content, b"\n"], then=then)
+    replace_file(path, _indented(value), then=then)
+
+
+def _indented(value: Any) -> Iterator[bytes]:
+    """In blocks: all parts of a large text at once take several times its memory."""
+    parts = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value)
+    while block := "".join(islice(parts, 20_000)):
+        yield block.encode("utf-8", "replace")
+    yield b"\n"
 
 
 class LineLog:

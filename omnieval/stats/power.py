@@ -22,8 +22,10 @@ def samples_to_see(
     questions over `ClusteredFraction.effective`).
     Source: J. L. Fleiss, "Statistical Methods for Rates and Proportions" (1981), chapter 3, without
     correction for continuity.
-    Raises ValueError where either accuracy lies outside 0..1, or for no change at all.
+    Raises ValueError where either accuracy lies outside 0..1, for no change at all, or for a power or
+    significance that no test has.
     """
+    _check(power, significance, design_effect)
     other = baseline + points / 100
     if points == 0 or not (0 <= baseline <= 1 and 0 <= other <= 1):
         raise ValueError(
@@ -49,8 +51,9 @@ def paired_samples_to_see(
     are those of `samples_to_see`.
     Source: R. J. Connor, "Sample size for testing differences in proportions for the paired-sample design",
     Biometrics 43 (1987).
-    Raises ValueError where so few flips cannot make such a change, or for no change at all.
+    Raises ValueError where so few flips cannot make such a change, and as `samples_to_see`.
     """
+    _check(power, significance, design_effect)
     change = points / 100
     if change == 0 or not abs(change) <= flips <= 1:
         raise ValueError(
@@ -67,3 +70,11 @@ def visible_difference(standard_error: float, *, power: float = 0.8, significanc
     Source: E. Miller, "Adding Error Bars to Evals" (2024). An error of 0 gives 0.
     """
     return (normal_quantile(1 - significance / 2) + normal_quantile(power)) * standard_error
+
+
+def _check(power: float, significance: float, design_effect: float) -> None:
+    if not (0 < power < 1 and 0 < significance < 1 and 0 < design_effect < math.inf):
+        raise ValueError(
+            "expected a power and a significance between 0 and 1 and a positive design effect, "
+            f"found {power}, {significance} and {design_effect}"
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ from omnieval import api
 from omnieval.errors import ConfigError, ScoringError
 from omnieval.report.compare import Comparison, comparison_page, comparisons_markdown
 from omnieval.report.terminal import show
+from omnieval.runlog import Run
 from omnieval.runlog.store import SCORES
+from omnieval.stats import holm
 from omnieval.types import Timing
 from tests.runs import choice_run, speech_run
 
@@ -163,6 +166,18 @@ def test_a_run_without_scores_says_what_to_do(tmp_path: Path) -> None:
         api.compare(tmp_path / "a", tmp_path / "b")
 
 
+def test_a_run_that_has_not_ended_is_named_above_the_figures(tmp_path: Path) -> None:
+    choice_run(tmp_path / "a", ["correct", "wrong"])
+    run = choice_run(tmp_path / "b", ["correct", "wrong"])
+    log = run.directory / "responses.jsonl"
+    log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
+    api.score(api.load_run(run.directory))
+    (found,) = api.compare(tmp_path / "a", tmp_path / "b")
+    assert found.warnings == ("INCOMPLETE: b has not ended",)
+    assert found.choice is not None
+    assert (found.choice.official.second.total, found.choice.strict.second.total) == (1, 2)
+
+
 def test_questions_asked_in_every_order_count_once(tmp_path: Path) -> None:
     first = choice_run(tmp_path / "a", ["correct", "wrong"])
     lines = (first.directory / "samples.jsonl").read_text().splitlines()
@@ -197,6 +212,38 @@ def test_word_errors_and_voices_are_compared_utterance_by_utterance(tmp_path: Pa
     assert len(speech.changed) == 200
     assert speech.changed[0].first_heard == f"heard {speech.changed[0].sample_id[1:]}"
     assert speech.refused == ()
+
+
+def in_groups(run: Run, key: str, values: Sequence[str]) -> None:
+    """Give the samples of a run these values of a group, in turn."""
+    for name in ("run.json", "samples.jsonl"):
+        path = run.directory / name
+        lines = [json.loads(line) for line in path.read_text().splitlines()] if name != "run.json" else [
+            json.loads(path.read_text()) | {"group_keys": [key]}
+        ]  # fmt: skip
+        for i, line in enumerate(lines if name != "run.json" else []):
+            line["sample"]["groups"] = {key: values[i % len(values)]}
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_groups_of_speech_add_up_and_one_too_small_to_test_raises_no_others(tmp_path: Path) -> None:
+    for name, more in (("a", 0.0), ("b", 0.01)):
+        run = speech_run(
+            tmp_path / name,
+            [row | {"wer": row["wer"] + (more if i % 2 else 0.0)} for i, row in enumerate(wers(45, 0))],
+        )
+        in_groups(run, "accent", ["x", "y", "x", "y", "x", "y", "x", "y", "z"])
+    (found,) = api.compare(tmp_path / "a", tmp_path / "b")
+    assert found.speech is not None
+    groups = found.speech.groups["accent"]["wer"]
+    assert {value: change.paired.count for value, change in groups.items()} == {"x": 20, "y": 20, "z": 5}
+    assert groups["z"].paired.p_value is None
+    assert groups["z"].p_adjusted is None
+    for value in ("x", "y"):
+        assert groups[value].paired.p_value is not None
+    raised = [groups[value].p_adjusted for value in ("x", "y")]
+    assert raised == pytest.approx(holm([groups[value].paired.p_value or 0.0 for value in ("x", "y")]))
+    assert "- | - |" in comparisons_markdown([found]), "a group too small shows neither interval nor p-value"
 
 
 def test_figures_of_other_judges_are_refused_by_name_and_the_others_compared(tmp_path: Path) -> None:
@@ -238,6 +285,16 @@ def test_a_folder_of_repetitions_counts_by_its_medians_and_a_cold_start_apart(tm
     (found,) = api.compare(tmp_path / "old", tmp_path / "new")
     median = found.latency[0].change
     assert (median.first, median.second, median.first_runs, median.verdict) == (0.31, 0.41, 3, "real")
+    for i, e2e in enumerate([0.9, 0.30, 0.31, 0.32, 0.33]):
+        choice_run(
+            tmp_path / "warm" / f"r{i}", ["correct", "wrong"], timing=Timing(e2e_s=e2e),
+            started=f"2026-12-01T1{i}:00:00", warmup=2,
+        )  # fmt: skip
+    (warm,) = api.compare(tmp_path / "old", tmp_path / "warm")
+    counted = warm.latency[0].change
+    assert (counted.second, counted.second_runs) == (0.32, 5), (
+        "after warm-up requests the first run counts too"
+    )
     choice_run(tmp_path / "mixed" / "r0", ["correct"])
     choice_run(tmp_path / "mixed" / "r1", ["correct"], fingerprint="g")
     with pytest.raises(ConfigError, match="r0 and r1 are not repetitions"):

@@ -12,7 +12,9 @@ from omnieval.benchmarks.registry import BENCHMARKS
 from omnieval.config import RunConfig, differences
 from omnieval.errors import ConfigError
 from omnieval.recipe_files import find_recipe, recipe_folder, recipe_names
+from omnieval.report.gate import find_gate, load_gate
 from omnieval.report.reference import load_references
+from omnieval.report.speech_reference import load_speech_references
 
 # Given on the command line or by the environment, hence not part of a recipe.
 NOT_IN_RECIPES = {"recipe", "task", "data", "recordings", "runs_dir", "cache_dir"}
@@ -79,3 +81,23 @@ def test_the_reference_counts_add_up(benchmark: str, accuracy: float) -> None:
             assert sum(total for _, total in groups.values()) == result.total
     assert load_references("no-such-benchmark") is None
     assert (recipe_folder() / "reference").is_dir()
+
+
+def test_the_bundled_gate_has_the_lines_by_which_the_challenge_accepts() -> None:
+    gate = load_gate(find_gate("minicpm-challenge"))
+    lines = {name: {line.name: line for line in of} for name, of in gate.sections.items()}
+    for name in ("daily-omni", "video-mme"):
+        table = load_references(name)
+        assert table is not None
+        (accepted,) = (result for result in table.results if "to be accepted" in result.name)
+        found = lines[name]["accuracy"]
+        assert (found.operator, found.threshold) == (">=", accepted.accuracy)
+    results = load_speech_references("seed-tts")
+    (spoken,) = (result for result in results if "to be accepted" in result.name)
+    (duplex,) = (result for result in results if "duplex" in result.name)
+    wer, voice = lines["seed-tts-en"]["wer"], lines["seed-tts-en"]["sim"]
+    assert (wer.operator, wer.threshold) == ("<=", spoken.wer)
+    assert (voice.operator, voice.threshold, voice.argument) == (">=", spoken.similarity, spoken.encoder)
+    rtf = lines["seed-tts-duplex"]["rtf.median"]
+    assert (rtf.operator, rtf.threshold) == ("<", duplex.latency["rtf"])
+    assert (spoken.wer, spoken.similarity, duplex.latency["rtf"]) == (1.56, 0.689, 1.087)

@@ -10,6 +10,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -319,3 +320,19 @@ def test_commands_in_errors_can_be_copied_into_a_shell(tmp_path: Path) -> None:
     quoted = shlex.quote(str(tmp_path / "mon day's"))
     assert f"`omnieval run --resume {quoted}`" in str(raised.value)
     assert f"`omnieval score {quoted}`" in str(raised.value)
+
+
+def test_a_large_json_file_is_written_in_blocks_and_is_the_same(tmp_path: Path) -> None:
+    value = {"numbers": list(range(100_000)), "text": "ä\ud800 \u2028", "empty": [{}, [], None]}
+    expected = json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    tracemalloc.start()
+    try:
+        replace_json(tmp_path / "a.json", value)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (tmp_path / "a.json").read_bytes() == expected
+    assert peak < 4 * len(expected), "all parts at once take 20 times the file"
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        replace_json(tmp_path / "a.json", {"numbers": [*range(50_000), object()]})
+    assert (tmp_path / "a.json").read_bytes() == expected

@@ -241,6 +241,15 @@ def test_impossible_plans_are_refused() -> None:
         paired_samples_to_see(5, 0.01)
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"power": 1.0}, {"significance": 0.0}, {"design_effect": 0.0}, {"power": math.nan}]
+)
+def test_a_power_that_no_test_has_is_refused(wrong: dict[str, float]) -> None:
+    for plan in (lambda: samples_to_see(2, 0.78, **wrong), lambda: paired_samples_to_see(2, 0.1, **wrong)):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            plan()
+
+
 def test_the_visible_difference_is_2_8_errors() -> None:
     assert visible_difference(0.01) == pytest.approx(0.02802, abs=1e-5)
     assert visible_difference(0) == 0
@@ -402,7 +411,12 @@ def test_rtf_differences_are_noise_real_or_neither() -> None:
     assert (single.verdict, single.reason) == ("undecided", "fewer than 3 runs a side")
     slower = latency_difference([0.44, 0.45, 0.43], [0.51, 0.90, 0.50], ratio=True)
     assert (slower.first, slower.second, slower.verdict) == (0.44, 0.51, "real")
-    assert latency_difference([0.44] * 3, [0.48] * 3, ratio=True).verdict == "undecided"
+    assert latency_difference([0.44] * 2, [0.60] * 3, ratio=True).verdict == "undecided", (
+        "two runs are too few"
+    )
+    for change, verdict in ((0.029, "noise"), (0.031, "undecided"), (0.049, "undecided"), (0.051, "real")):
+        for first, second in ((0.4, 0.4 + change), (0.4 + change, 0.4)):
+            assert latency_difference([first] * 3, [second] * 3, ratio=True).verdict == verdict, change
 
 
 def test_seconds_are_compared_with_the_spread_of_the_runs() -> None:
