@@ -1,5 +1,5 @@
-"""The verbs of omnieval for Python: run, resume, bench, diagnose, duplex, prepare, load_run, score,
-load_report, compare, gate, export, track.
+"""The verbs of omnieval for Python: check, prepare, run, resume, bench, diagnose, duplex, load_run, score,
+load_report, compare, gate, export, track; of suites run_suite, resume_suite, load_suite_report, gate_suite.
 
 >>> from omnieval import api
 >>> run = api.run("daily-omni", sample=True, backend="chance", limit=4)
@@ -66,10 +66,13 @@ __all__ = [
     "gate_suite",
     "load_report",
     "load_run",
+    "load_suite_report",
     "prepare",
     "reconfigure",
     "resume",
+    "resume_suite",
     "run",
+    "run_suite",
     "score",
     "score_recordings",
     "score_with",
@@ -93,7 +96,8 @@ def run(
     the same configuration is continued. sample: use the data that the package carries. api_key: else
     the environment variable that the configuration names. settings: recipe keys; sections may be given
     as mappings, which are merged key by key (`decode={"max_tokens": 64}`), and `limit`, `sample_id`,
-    `filter` and `shuffle_seed` stand for those of `select`.
+    `filter` and `shuffle_seed` stand for those of `select`. listener: is called with the progress after every
+    answer; notify: with a line of text about what else happens.
     Returns the run directory, scored. An interrupted run is returned too; its report is not complete.
     Raises ConfigError, DataError, BackendError, StorageError.
     """
@@ -216,7 +220,8 @@ def resume(
 ) -> Run:
     """Continue a run where it stopped; samples that failed are asked again.
 
-    settings: only keys that do not change what is measured (base_url, concurrency, timeouts, ...).
+    settings: only keys that do not change what is measured (base_url, concurrency, timeouts, ...). The others
+    are as for `run`.
     Raises ConfigError listing the differences for any other.
     """
     config = reconfigure(directory, list(flattened(settings)))
@@ -366,7 +371,8 @@ def score_recordings(
     """Score `{id}.wav` files that any system made, as a run of its own.
 
     audio: their folder. meta: the list that they were made from. language: en or zh; else that of the list's
-    folder. out, overrides, listener, notify: as for a run. Raises ConfigError, DataError.
+    folder. out, overrides, listener, notify: as for a run. heard: is told (done, total).
+    Raises ConfigError, DataError.
     """
     folder, place = Path(audio).expanduser(), Path(meta).expanduser()
     if not folder.is_dir() or not any(folder.iterdir()):

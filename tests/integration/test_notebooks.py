@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from omnieval import api
+from omnieval.report.build import Report
+from omnieval.report.speech import SpeechReport
+from omnieval.runlog import Run
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -36,6 +42,57 @@ def test_a_notebook_runs(
     execute(book, path.name, tmp_path)
     shown = [output for cell in book.cells for output in cell.get("outputs", [])]
     assert any("image/png" in output.get("data", {}) for output in shown)
+    runs = {file.parent.name: api.load_run(file.parent) for file in tmp_path.glob("*/*/run.json")}
+    text = "\n".join(output.get("text") or plain(output) for output in shown)
+    missing = [figure for figure in FIGURES[path.stem](runs) if figure not in text]
+    assert not missing, text
+
+
+def accuracy_figures(runs: Mapping[str, Run]) -> list[str]:
+    report = api.load_report(runs["chance"])
+    assert isinstance(report, Report) and report.official.value is not None
+    return [
+        f"{report.official.value:.1%} of {report.official.total}",
+        *(row.value for row in report.groups["type"]),
+    ]
+
+
+def flips(runs: Mapping[str, Run]) -> list[str]:
+    [comparison] = api.compare(runs["monday"].directory, runs["tuesday"].directory)
+    choice = comparison.choice
+    assert choice is not None
+    found = [flip.sample_id for flip in (*choice.lost, *choice.gained)]
+    assert found
+    return [*found, f"Right to wrong: {len(choice.lost)}"]
+
+
+def accuracies_by_frames(runs: Mapping[str, Run]) -> list[str]:
+    assert sorted(runs) == ["1", "16", "4"]
+    assert {name: run.config["max_frames"] for name, run in runs.items()} == {"1": 1, "4": 4, "16": 16}
+    reports = [api.load_report(run) for run in runs.values()]
+    return [f"{report.official.value:.6f}" for report in reports if isinstance(report, Report)]
+
+
+def word_errors(runs: Mapping[str, Run]) -> list[str]:
+    report = api.load_report(runs["speech"])
+    assert isinstance(report, SpeechReport) and report.wer is not None
+    rows = runs["speech"].to_pandas()
+    heard = rows[rows.selected]
+    assert heard.wer.notna().all() and heard.rtf.notna().all()
+    return [f"WER {report.wer.official_percent} % over {len(heard)} utterances", *heard.sample_id]
+
+
+FIGURES: dict[str, Callable[[Mapping[str, Run]], list[str]]] = {
+    "accuracy_by_category": accuracy_figures,
+    "compare_two_builds": flips,
+    "frame_count_ablation": accuracies_by_frames,
+    "speech": word_errors,
+}
+
+
+def plain(output: Any) -> str:
+    data = output.get("data", {})
+    return str(data.get("text/markdown") or data.get("text/plain", ""))
 
 
 def test_a_run_that_is_not_there_is_named_with_the_next_step(tmp_path: Path) -> None:
