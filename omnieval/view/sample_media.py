@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from omnieval.errors import MediaError
+from omnieval.config import RunConfig
+from omnieval.errors import MediaError, StorageError
 from omnieval.report.html.markup import Markup, element, joined
 from omnieval.scoring.sound_health import read_own_rate
-from omnieval.view.material import MediaFile
+from omnieval.view.material import MediaFile, plain
 from omnieval.view.pages import section
 
 _STRETCHES = 400
+_LARGEST = 16 * 2**20  # bytes of a sound that is drawn: minutes of it
 # Short sounds: what was said, and the voice to say it in.
 _DRAWN = ("answer", "try", "reference", "recording")
 _PICTURES = {"frame": "frame at", "stacked": "frames joined, after"}
 _CALLED = {"reference": "voice to speak in", "recording": "the set's own recording", "try": "earlier try"}
 
 
-def media_section(files: tuple[MediaFile, ...], url: str) -> Markup | None:
-    """url: of the sample, without a query."""
+def media_section(files: tuple[MediaFile, ...], url: str, config: RunConfig | None) -> Markup | None:
+    """url: of the sample, without a query. config: of the run, where it is known."""
     numbered = [(file, f"{url}/media/{k}") for k, file in enumerate(files)]
     pictures = [(file, place) for file, place in numbered if file.role in _PICTURES]
     strip = [
@@ -32,7 +34,9 @@ def media_section(files: tuple[MediaFile, ...], url: str) -> Markup | None:
         for file, place in numbered
         if file.role == "segment"
     ]
-    whole = [_whole(file, place) for file, place in numbered if file.role not in (*_PICTURES, "segment")]
+    whole = [
+        _whole(file, place, config) for file, place in numbered if file.role not in (*_PICTURES, "segment")
+    ]
     if not strip and not sounds and not whole:
         return None
     return section(
@@ -46,14 +50,14 @@ def media_section(files: tuple[MediaFile, ...], url: str) -> Markup | None:
     )  # fmt: skip
 
 
-def _whole(file: MediaFile, url: str) -> Markup:
+def _whole(file: MediaFile, url: str, config: RunConfig | None) -> Markup:
     called = _CALLED.get(file.role, file.role)
     if file.kind == "image":
         shown = element("img", src=url, alt=called, loading="lazy")
     elif file.kind == "video":
         shown = element("video", src=url, controls=True, preload="metadata", aria_label=called)
     else:
-        shown = joined(_wave(file, called) if file.role in _DRAWN else None, _player(url, called))
+        shown = joined(_wave(file, called, config) if file.role in _DRAWN else None, _player(url, called))
     told = joined(element("b", called), " ", element("bdi", file.path.name))
     return element("figure", element("figcaption", told), shown)
 
@@ -62,11 +66,15 @@ def _player(url: str, label: str, preload: str = "metadata") -> Markup:
     return element("audio", src=url, controls=True, preload=preload, aria_label=label)
 
 
-def _wave(file: MediaFile, called: str) -> Markup | None:
-    """The sound's outline, of full scale; a press on it goes to that place of the sound (`view.js`)."""
+def _wave(file: MediaFile, called: str, config: RunConfig | None) -> Markup | None:
+    """The sound's outline, of full scale; a press on it goes to that place of the sound (`view.js`).
+    None of a long one, which would be read whole."""
     try:
-        sound, _ = read_own_rate(file.path)
-    except MediaError as error:
+        path = plain(file, config)
+        if path.stat().st_size > (_LARGEST if file.mime == "audio/wav" else _LARGEST // 10):
+            return None
+        sound, _ = read_own_rate(path)
+    except (MediaError, StorageError, OSError) as error:
         return element("p", str(error))
     if not len(sound):
         return None

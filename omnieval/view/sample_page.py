@@ -37,7 +37,7 @@ def sample_page(
         sample.id, _about(found), turn,
         *(warning(text) for text in found.remarks), _prepare(found, url),
         _beside(_question(found, cut), reply if heard is None else heard),
-        media_section(found.files, url),
+        media_section(found.files, url, found.config),
         None if heard is None else reply,
         _beside(_readings(score), _tries(found.tries)), _request(found.request, cut),
         crumbs=[("Runs", "/"), (name, up)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -100,36 +101,60 @@ def test_the_request_is_shown_as_it_was_sent(tmp_path: Path, cache_dir: Path) ->
     assert told["generation"]["max_tokens"] > 0
 
 
-def test_the_voice_to_speak_in_stands_beside_the_answer(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    run = speech_run(tmp_path / "runs" / "a", [{"wer": 0.5}], root=str(data)).directory
+def told_run(folder: Path, reference: str, answer: bytes) -> Path:
+    """The directory of a run of one spoken answer to a sample whose prompt voice lies at folder/data/{reference}."""
+    data = folder / "data"
+    run = speech_run(folder / "runs" / "a", [{"wer": 0.5}]).directory
     (run / "audio").mkdir()
-    for path, value in ((data / "prompt.wav", 0.1), (run / "audio" / "u0.wav", 0.2)):
-        path.write_bytes(encode_wav(np.full(1600, value, dtype=np.float32)))
+    (run / "audio" / "u0.wav").write_bytes(answer)
     audio = {"rate_hz": 16_000, "channels": 1, "frames": 1600, "file": "audio/u0.wav"}
-    for name, key, value in (
-        ("samples", "media", {"reference": str(data / "prompt.wav")}),
-        ("responses", "audio", audio),
-    ):
-        record = json.loads((run / f"{name}.jsonl").read_text())
-        (record.get("sample", record) if name == "samples" else record)[key] = value
-        (run / f"{name}.jsonl").write_text(json.dumps(record) + "\n")
+    planned, response = (json.loads((run / f"{name}.jsonl").read_text()) for name in ("samples", "responses"))
+    planned.get("sample", planned)["media"] = {"reference": str(data / reference)}
+    (run / "samples.jsonl").write_text(json.dumps(planned) + "\n")
+    (run / "responses.jsonl").write_text(json.dumps({**response, "audio": audio}) + "\n")
     info = json.loads((run / "run.json").read_text())
     info["dataset"]["root"] = str(data)
     (run / "run.json").write_text(json.dumps(info))
-    client = opened(tmp_path)
-    page = client.get(f"{only_run(tmp_path)}/sample/0").text
+    return run
+
+
+def players(page: str) -> list[tuple[str, str, bool, str]]:
+    """(what, file name, whether it is drawn, URL) of each whole sound on a page."""
     found = re.findall(
         r'<figcaption><b>([^<]+)</b> <bdi>([^<]+)</bdi></figcaption>(<div class="wave">)?.*?<audio src="([^"]+)"',
         page,
     )
-    assert [(called, name, bool(wave)) for called, name, wave, _ in found] == [
+    return [(what, name, bool(wave), url) for what, name, wave, url in found]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_voice_to_speak_in_stands_beside_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
+) -> None:
+    monkeypatch.setenv("OMNIEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    prompt, answer = (encode_wav(np.full(1600, value, dtype=np.float32)) for value in (0.1, 0.2))
+    (tmp_path / "data").mkdir()
+    if packed:
+        with zipfile.ZipFile(tmp_path / "data" / "set.zip", "w") as archive:
+            archive.writestr("prompt.wav", prompt)
+    else:
+        (tmp_path / "data" / "prompt.wav").write_bytes(prompt)
+    told_run(tmp_path, "set.zip/prompt.wav" if packed else "prompt.wav", answer)
+    client = opened(tmp_path)
+    found = players(client.get(f"{only_run(tmp_path)}/sample/0").text)
+    assert [told[:3] for told in found] == [
         ("answer", "u0.wav", True), ("voice to speak in", "prompt.wav", True),
     ]  # fmt: skip
-    assert [client.get(url).content for *_, url in found] == [
-        (run / "audio" / "u0.wav").read_bytes(), (data / "prompt.wav").read_bytes(),
-    ]  # fmt: skip
+    assert [client.get(url).content for *_, url in found] == [answer, prompt]
+
+
+def test_a_long_sound_is_played_and_not_drawn(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    told_run(tmp_path, "none.wav", encode_wav(np.zeros(9 * 2**20, dtype=np.float32)))
+    client = opened(tmp_path)
+    ((what, _, drawn, url),) = players(client.get(f"{only_run(tmp_path)}/sample/0").text)
+    assert (what, drawn) == ("answer", False)
+    assert client.get(url, headers={"range": "bytes=0-3"}).content == b"RIFF"
 
 
 def test_samples_are_filtered_by_a_groups_value_and_by_what_their_texts_hold(tmp_path: Path) -> None:
