@@ -105,7 +105,7 @@ def test_to_listen_is_a_decision() -> None:
 
 @pytest.mark.parametrize(
     ("name", "kind", "retryable", "hint"),
-    [("full", "busy", True, "sessions"), ("without a voice", "configuration", False, "--ref-audio")],
+    [("full", "busy", True, "--concurrency"), ("without a voice", "configuration", False, "--ref-audio")],
 )
 def test_a_refusal_has_its_kind_and_next_step(name: str, kind: str, retryable: bool, hint: str) -> None:
     with pytest.raises(FailedTry) as raised:
