@@ -70,6 +70,17 @@ def test_counts_are_exact(tmp_path: Path) -> None:
     assert result.lines[0].reason == "the value misses the line (8/10)"
 
 
+def test_rows_without_a_usable_answer_cannot_be_covered(tmp_path: Path) -> None:
+    run = choice_run(tmp_path / "run", ["correct"] * 9 + ["wrong"])
+    samples = run.directory / "samples.jsonl"
+    rows = [json.loads(line) for line in samples.read_text().splitlines()]
+    rows[3]["sample"]["gold"] = None
+    samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    api.score(api.load_run(run.directory))
+    (line,) = judged(tmp_path, "coverage == 1.0").lines
+    assert (line.verdict, line.reason) == ("pass", "the value meets the line (9/9)")
+
+
 def test_an_unfinished_run_is_judged_by_its_counts_only(tmp_path: Path) -> None:
     run = choice_run(tmp_path / "run", ["correct"] * 100)
     log = run.directory / "responses.jsonl"
@@ -147,6 +158,15 @@ def test_times_of_repetitions_are_judged_by_their_median(tmp_path: Path) -> None
     (line,) = judged(tmp_path, "e2e.median < 0.4").lines
     assert (line.verdict, line.value) == ("pass", 0.31)
     assert "median of 3 runs" in line.reason
+
+
+def test_a_time_that_one_repetition_lacks_is_undecided(tmp_path: Path) -> None:
+    for i, e2e in enumerate([0.3, 0.3, None, 0.3]):
+        timing = Timing(e2e_s=e2e, ttft_s=0.1)
+        choice_run(tmp_path / "run" / f"r{i}", ["correct"], timing=timing, started=f"2026-12-01T1{i}")
+    result = judged(tmp_path, "e2e.median < 1", "ttft.median < 1")
+    assert verdicts(result) == ["undecided", "pass"]
+    assert result.lines[0].reason == "no e2e was measured"
 
 
 def test_settings_must_be_what_the_line_was_drawn_for(tmp_path: Path) -> None:
@@ -277,6 +297,16 @@ def test_junit_says_which_line_failed_and_holds_no_forbidden_character(tmp_path:
     with_interval, without = [str(failure.text) for case in cases for failure in case]
     assert with_interval.startswith("line 2: value 0.9, 95 % interval 0.46225")
     assert without == "line 3"
+
+
+def test_junit_counts_a_member_that_could_not_be_judged_as_a_failure(tmp_path: Path) -> None:
+    choice_run(tmp_path / "run", ["correct"])
+    root = ElementTree.fromstring(
+        to_junit(judged(tmp_path, "rows == 1"), unjudged={"video-mme": "not begun"})
+    )
+    assert root.attrib == {"tests": "2", "failures": "1", "errors": "0", "skipped": "0"}
+    (failure,) = root.findall("./testsuite/testcase/failure")
+    assert failure.get("message") == "undecided: not begun"
 
 
 def test_the_page_is_as_it_was(tmp_path: Path) -> None:

@@ -271,6 +271,12 @@ def test_a_paired_bootstrap_agrees_with_the_t_interval() -> None:
     assert (same.mean, same.low, same.high, same.p_value) == (0, None, None, 1)
 
 
+def test_no_number_of_rounds_makes_a_difference_impossible_by_chance() -> None:
+    found = paired_bootstrap([0.0] * 40, [1.0 + i for i in range(40)])
+    assert found is not None
+    assert found.p_value == pytest.approx(2 / 2001), "the measured mean counts as one of the drawn"
+
+
 def test_a_cluster_bootstrap_is_wider_where_samples_share_a_speaker() -> None:
     random = np.random.default_rng(2)
     speakers = [i // 10 for i in range(500)]
