@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import sys
 import tarfile
 import time
@@ -87,6 +88,18 @@ def test_browsers_leave_out_port_80(tmp_path: Path) -> None:
     assert TestClient(app, base_url="http://127.0.0.1").get("/?token=t").status_code == 200
     for host in ("evil.example", "127.0.0.1:8000"):
         assert TestClient(app, base_url=f"http://{host}").get("/?token=t").status_code == 421
+
+
+def test_other_machines_ask_by_an_address_or_by_this_machines_own_name(tmp_path: Path) -> None:
+    app = make_app(tmp_path, tmp_path / "index", token="t", port=8000, remote=True)
+    for host, status in (
+        ("10.0.0.1:8000", 200), ("[2001:db8::1]:8000", 200), (f"{socket.gethostname()}:8000", 200),
+        ("evil.example:8000", 421), (f"{socket.gethostname()}.evil.example:8000", 421), ("10.0.0.1:1", 421),
+    ):  # fmt: skip
+        client = TestClient(app, base_url="http://127.0.0.1:8000")
+        assert client.get("/?token=t", headers={"host": host}, follow_redirects=False).status_code == (
+            303 if status == 200 else 421
+        ), host
 
 
 def test_another_origin_and_other_methods_are_refused(client: TestClient) -> None:
@@ -245,6 +258,32 @@ def test_media_outside_the_data_set_are_not_served(tmp_path: Path) -> None:
         assert client.get(f"/run/{name}/sample/0/media/{k}").status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("root", "name", "told"),
+    [("/", "sound.wav", "lies outside the run"), ("", "notes.txt", "is of no kind that a browser plays"),
+     ("", "none.wav", "is not on this machine"), ("", "folder.wav", "is not on this machine")],
+)  # fmt: skip
+def test_media_that_no_browser_is_to_have_are_named_and_not_served(
+    tmp_path: Path, root: str, name: str, told: str
+) -> None:
+    data = tmp_path / "data"
+    (data / "folder.wav").mkdir(parents=True)
+    for file in ("sound.wav", "notes.txt"):
+        (data / file).write_bytes(b"secret")
+    run = choice_run(tmp_path / "runs" / "a", ["wrong"]).directory
+    info = json.loads((run / "run.json").read_text())
+    info["dataset"]["root"] = root or str(data)
+    (run / "run.json").write_text(json.dumps(info))
+    samples = run / "samples.jsonl"
+    samples.write_text(samples.read_text().replace('"media":{}', f'"media":{{"audio":"{data / name}"}}'))
+    client = opened(tmp_path / "runs", tmp_path / "index")
+    (run_name,) = find_runs(tmp_path / "runs")
+    assert f"The audio {told}" in client.get(f"/run/{run_name}/sample/0").text
+    answer = client.get(f"/run/{run_name}/sample/0/media/0")
+    assert answer.status_code == 404
+    assert "secret" not in answer.text
+
+
 def test_a_page_tells_how_far_the_index_is_and_comes_when_it_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -352,6 +391,27 @@ def test_a_suite_is_one_block_with_its_members_and_verdict(tmp_path: Path) -> No
     assert "2 of 2 members finished" in client.get("/").text
     (suite / "suite.json").write_text("{")
     assert "cannot be read" in client.get("/").text
+
+
+def test_the_list_tells_a_suites_verdict_and_runs_that_are_not_complete(tmp_path: Path) -> None:
+    config = {"recipe": "daily-omni", "benchmark": "daily-omni", "backend": "chance"}
+    suite = tmp_path / "runs" / "suite"
+    choice_run(suite / "first", ["correct"] * 40)
+    told = {"format": 1, "name": "mine", "gate": None, "started": "2026-12-02T10:00:00",
+            "members": [{"name": "first", "config": config}]}  # fmt: skip
+    (suite / "suite.json").write_text(json.dumps(told))
+    (tmp_path / "gate.yaml").write_text("daily-omni:\n  - accuracy >= 0.5\n")
+    client = opened(tmp_path / "runs", tmp_path / "index")
+    assert "badge" not in client.get("/").text
+    assert api.gate_suite(suite, tmp_path / "gate.yaml").verdict == "pass"
+    judged = client.get("/").text.partition("<bdi>mine</bdi>")[2]
+    assert '<span class="badge right">pass</span>' in judged
+    begun = choice_run(tmp_path / "runs" / "begun", ["correct", "correct"])
+    assert "Not complete." not in client.get("/").text
+    responses = begun.directory / "responses.jsonl"
+    responses.write_text(responses.read_text().splitlines(keepends=True)[0])
+    api.score(begun.directory)
+    assert "Not complete." in client.get("/").text.partition("<bdi>begun</bdi>")[2].partition("</tr>")[0]
 
 
 def test_a_bench_is_one_block_with_its_cold_run_and_its_repeats(tmp_path: Path) -> None:
