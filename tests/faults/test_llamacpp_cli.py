@@ -44,10 +44,9 @@ class Machine:
             "timeouts.total_s": 5.0, "engine.start_s": 5.0, **more,
         }  # fmt: skip
 
-    def arguments(self, *more: str) -> list[str]:
-        settings = self.settings(**{"max_frames": 2, "prepare.workers": 1})
-        given = [f"{key}={value}" for key, value in settings.items()]
-        return [*(word for pair in given for word in ("--set", pair)), *more]
+    def arguments(self, **more: Any) -> list[str]:
+        given = [f"{key}={value}" for key, value in self.settings(**{"prepare.workers": 1}, **more).items()]
+        return [word for pair in given for word in ("--set", pair)]
 
     def backend(self, recipe: str = "daily-omni", **more: Any) -> Backend:
         config = api.configure(recipe, list(self.settings(**more).items()), sample=True)
@@ -196,6 +195,14 @@ def test_without_a_limit_a_long_sound_goes_out_whole(tmp_path: Path) -> None:
     assert journal(machine.bin)[-1]["audios"] == [str(long.path)]
 
 
+def test_the_limit_of_sounds_is_stored_and_the_report_counts_whom_it_met(tmp_path: Path) -> None:
+    settings = nested(Machine(tmp_path).settings(**{"llamacpp.max_sound_s": 0.5}))
+    run = api.run("daily-omni", sample=True, limit=2, out=tmp_path / "run", **SMALL, **settings)
+    assert run.config["llamacpp"]["max_sound_s"] == 0.5
+    [note] = [note for note in api.load_report(run).notes if "longer than 0.5 s" in note]
+    assert "llamacpp.max_sound_s" in note and "(2 samples, for example" in note
+
+
 def test_the_program_for_pictures_is_sent_no_sounds(tmp_path: Path) -> None:
     machine = Machine(tmp_path, "llama-omni-eval-cli")
 
@@ -328,7 +335,7 @@ def test_a_run_that_is_killed_or_interrupted_leaves_no_process_and_goes_on(
 ) -> None:
     machine = Machine(tmp_path, seconds=0.2)
     out = tmp_path / "run"
-    process = start("run", "daily-omni", "--sample", "--out", out, *machine.arguments())
+    process = start("run", "daily-omni", "--sample", "--out", out, *machine.arguments(max_frames=2))
     wait_for_question(machine, 4)
     process.send_signal(number)
     process.communicate(timeout=60)
@@ -346,7 +353,9 @@ def test_a_run_that_is_killed_or_interrupted_leaves_no_process_and_goes_on(
 @pytest.mark.slow
 def test_two_interrupts_end_a_hanging_program_at_once(tmp_path: Path) -> None:
     machine = Machine(tmp_path, samples={})
-    process = start("run", "daily-omni", "--sample", "--out", tmp_path / "run", *machine.arguments())
+    process = start(
+        "run", "daily-omni", "--sample", "--out", tmp_path / "run", *machine.arguments(max_frames=2)
+    )
     wait_for_question(machine, 1)
     os.kill(machine.pids()[-2], signal.SIGSTOP)  # it answers nothing more, as in a device call
     process.send_signal(signal.SIGINT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ import pytest
 
 from omnieval import api
 from omnieval.errors import ConfigError
+from omnieval.runlog import Run
+from omnieval.samples import sample_dir
 from omnieval.types import Backend, Generation, Message, Request, Response, SpeechTask, TextPart
+from tests.command import omnieval, start
 from tests.faults.test_engine import all_gone
-from tests.faults.test_llamacpp_cli import Machine, play, sound
+from tests.faults.test_llamacpp_cli import Machine, play, sound, wait_for_question
 from tests.standins.llamacpp_programs import journal
 
 NAME = "llama-omni-tts-eval"
@@ -207,6 +211,29 @@ def test_closing_ends_a_program_at_work(tmp_path: Path) -> None:
 
     play(speaker(made), work)
     assert all_gone(made.pids())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_is_killed_or_interrupted_leaves_no_process_and_goes_on(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    made = machine(tmp_path, seconds=0.5)
+    for name in ("joe-garden", "joe-window"):
+        (tmp_path / "bundles" / name).mkdir()
+    out = tmp_path / "run"
+    settings = {"llamacpp.prompt_bundles": tmp_path / "bundles", "warmup": 0, "concurrency": 8}
+    arguments = made.arguments(**settings)
+    process = start("run", "seed-tts-en", "--data", sample_dir("seed-tts"), "--out", out, *arguments)
+    wait_for_question(made, 3)
+    process.send_signal(number)
+    output = process.communicate(timeout=60)[0]
+    assert "Traceback" not in output
+    assert all_gone(made.pids())
+    resumed = omnieval("run", "--resume", out)
+    assert resumed.returncode == 0, resumed.stderr
+    assert len(made.asked()) == 8 and sum(made.asked().values()) <= 10
+    assert all(response.answered for response in Run.load(out).last_responses().values())
 
 
 def test_bundles_are_found_by_the_name_of_the_recording_or_as_the_engines_own_suite_names_them(
