@@ -15,17 +15,14 @@ if TYPE_CHECKING:
 
 def show_checked(found: Checked) -> None:
     """Print the counts as a table, then the problems and remarks, a line each."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
     from rich.text import Text
 
+    from omnieval.report.page import Table
+    from omnieval.report.terminal import show_table
+
     console = new_console()
-    grid = Table(title=Text(visible(f"{found.recipe}: {found.root}"), style="bold"), box=SIMPLE_HEAD)
-    for column in ("", "found", "expected"):
-        grid.add_column(column)
-    for cells in _cells(found):
-        grid.add_row(*(Text(visible(cell)) for cell in cells))
-    console.print(grid)
+    title = f"{found.recipe}: {found.root}"
+    show_table(Table(title, ("what", "found", "expected"), tuple(_cells(found))), console)
     problems = found.problems()
     lines = [("bold red", f"problem: {line}") for line in problems]
     lines += [("", f"note: {line}") for line in found.remarks()]

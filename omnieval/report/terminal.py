@@ -41,7 +41,8 @@ def show_table(table: Table, console: Console) -> None:
         console.print(title, end="\n\n")
         for row in rows:
             for column, cell in zip(columns, row, strict=True):
-                console.print(Text.assemble((f"{column}: ", "bold"), cell), overflow="fold")
+                if cell:
+                    console.print(Text.assemble((f"{column}: ", "bold"), cell), overflow="fold")
             console.print()
         return
     grid = Grid(

@@ -6,8 +6,11 @@ import io
 
 import pytest
 
+from omnieval.data_display import show_checked
+from omnieval.datasets import check_data
 from omnieval.report.page import Table
 from omnieval.report.terminal import show_table
+from omnieval.samples import sample_dir
 
 COLUMNS = ("type", "official", "95 % interval", "strict", "why")
 TABLE = Table(
@@ -75,3 +78,14 @@ def test_a_terminal_without_room_for_a_table_gets_its_rows_line_by_line() -> Non
 
 def test_a_table_without_rows_shows_its_columns() -> None:
     assert "official" in printed(Table("Nothing", COLUMNS, (), numeric=(1,)), 80)
+
+
+def test_the_fingerprints_of_a_data_set_are_whole_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    found = check_data("daily-omni", sample_dir("daily-omni"), part=True)
+    show_checked(found)
+    shown = capsys.readouterr().out
+    for name in (found.fingerprint, found.questions_fingerprint, found.media_fingerprint):
+        assert len(name) == 16 and name in shown
