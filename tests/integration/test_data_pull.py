@@ -83,7 +83,8 @@ def test_what_the_hub_refuses_is_told_with_what_to_do(
     assert ("HF_TOKEN" if name == "huggingface" else "MODELSCOPE_API_TOKEN") in done.stderr
 
 
-@pytest.mark.parametrize("name", HUBS)
+# The library of ModelScope waits for 7 s in all between its tries.
+@pytest.mark.parametrize("name", [pytest.param("modelscope", marks=pytest.mark.slow), "huggingface"])
 def test_no_network_is_told(name: str, tmp_path: Path) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # bound and not listening: refused
