@@ -34,6 +34,7 @@ def arguments(config: RunConfig, extra: dict[str, Any] | None = None) -> dict[st
 
 
 def test_the_recipe_asks_as_omnievalkit_does() -> None:
+    assert configured().flat()["image"]["format"] == "png", "no pixel is changed on the way"
     kwargs = {"use_audio_in_video": False, "max_slice_nums": 1, "use_image_id": False}
     extra = {"mm_processor_kwargs": kwargs, **configured().extra_body}
     assert arguments(configured(), extra) == {
