@@ -163,6 +163,15 @@ def test_figures_of_the_stages_are_kept(server: FaultServer) -> None:
     assert one.server_metrics == {"0": {"tokens": 3}, "2": {"ms": 40.0}}
 
 
+def test_a_text_that_was_cut_is_told_by_its_stage_where_the_sound_ends_well(server: FaultServer) -> None:
+    cut = tagged(wav(A), metrics={"stage_metrics": {"0": {"finish_reason": "length", "num_tokens_out": 9}}})
+    response = hear(server, streams(text("Hel"), cut, tagged("", finish="stop"), DONE))
+    assert (response.error, response.finish_reason) == (None, "length")
+    whole_text = tagged(wav(A), metrics={"stage_metrics": {"0": {"finish_reason": "stop"}}})
+    response = hear(server, streams(text("Hello"), whole_text, tagged("", finish="stop"), DONE))
+    assert response.finish_reason == "stop"
+
+
 def test_a_transcript_is_the_text_where_no_other_comes(server: FaultServer) -> None:
     spoken = [untagged(wav(A), transcript="Hel"), untagged(wav(B), transcript="lo", finish="stop")]
     response = hear(server, streams(*spoken, DONE))

@@ -211,6 +211,10 @@ class ChatAnswer:
         stages = metrics.get("stage_metrics") if isinstance(metrics, Mapping) else None
         if isinstance(stages, Mapping):
             self._metrics |= stages
+            thinker = stages.get("0")
+            if isinstance(thinker, Mapping) and thinker.get("finish_reason") == "length":
+                # vLLM-Omni gives one reason, with the last sound, and so hides that the text was cut.
+                self._reasons.append("length")
 
     def _take_usage(self, usage: Any, modality: Any, deltas: list[Delta]) -> int:
         """Keep the counts; return how many text tokens this chunk brought (1 where the server does not say).
