@@ -190,7 +190,7 @@ class Runner:
             began = monotonic()
             response = replace(await self._generate(request), attempt=attempt)
             self._places.saw(response, monotonic() - began, in_flight=self._progress.in_flight)
-            self._writer.add_response(response)
+            await self._keep(response)
             if response.error is None:
                 return response
             for_good = given_up(self._backend)
@@ -213,6 +213,18 @@ class Runner:
             attempt += 1
             self._progress.retries += 1
             self._listener(self._progress)
+
+    async def _keep(self, response: Response) -> None:
+        """Record a try, also when the run is cancelled meanwhile. Its sound is written in a thread: to wait
+        for the disk here would make the other requests in flight look slow."""
+        if response.audio is None:
+            self._writer.add_response(response)
+            return
+        writing = asyncio.ensure_future(asyncio.to_thread(self._writer.keep_sound, response))
+        try:
+            await asyncio.shield(writing)
+        finally:
+            self._writer.add_response(await writing)
 
     async def _generate(self, request: Request) -> Response:
         try:

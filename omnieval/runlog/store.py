@@ -197,9 +197,14 @@ class RunWriter:
 
     def add_response(self, response: Response) -> None:
         """Keep one finished try, its sound first. Raises StorageError."""
-        if response.audio is not None and response.audio.wav:
-            response = replace(response, audio=self._kept(response, response.audio))
-        self._responses.append(to_line(response))
+        self._responses.append(to_line(self.keep_sound(response)))
+
+    def keep_sound(self, response: Response) -> Response:
+        """The try with its sound, if it has any, in a file of the run directory and no longer in memory. Any
+        thread may call it. Raises StorageError."""
+        if response.audio is None or not response.audio.wav:
+            return response
+        return replace(response, audio=self._kept(response, response.audio))
 
     def add_media(self, sample_id: str, keys: Mapping[str, str]) -> None:
         """Keep the keys of the media that a sample is about to be asked about. Raises StorageError."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -32,6 +33,7 @@ from omnieval.types import (
     Sample,
     Score,
     ServerFacts,
+    SpokenAudio,
 )
 
 INFO: JsonDict = {
@@ -374,6 +376,62 @@ def test_what_does_not_end_in_the_grace_time_is_cancelled_and_left_for_later(tmp
             await asyncio.Event().wait()
         return Response(sample_id, text="A")
 
+    end, stored = run(
+        tmp_path / "run", ScriptedBackend(script), samples(5), concurrency=1,
+        on_start=lambda runner: stop.append(runner.stop),
+    )  # fmt: skip
+    assert end.reason == "interrupted"
+    assert set(stored.last_responses()) == {"s0"}
+
+
+async def spoken(sample_id: str, call: int) -> Response:
+    return Response(
+        sample_id, text="A", audio=SpokenAudio(24_000, 1, 2_400, wav=b"sound of " + sample_id.encode())
+    )
+
+
+def test_a_disk_that_is_slow_to_take_a_sound_holds_up_no_other_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second_asked = threading.Event()
+    waits: list[bool] = []
+    keep_sound = RunWriter.keep_sound
+
+    def slow(writer: RunWriter, response: Response) -> Response:
+        if response.sample_id == "s0" and response.audio is not None and response.audio.wav:
+            waits.append(second_asked.wait(20))
+        return keep_sound(writer, response)
+
+    async def script(sample_id: str, call: int) -> Response:
+        if sample_id == "s1":
+            await asyncio.sleep(0.2)  # s0 is being written by then
+            second_asked.set()
+        return await spoken(sample_id, call)
+
+    monkeypatch.setattr(RunWriter, "keep_sound", slow)
+    _, stored = run(tmp_path / "run", ScriptedBackend(script), samples(2))
+    assert waits == [True]
+    for name, response in stored.last_responses().items():
+        assert response.audio is not None
+        assert (tmp_path / "run" / str(response.audio.file)).read_bytes() == b"sound of " + name.encode()
+
+
+def test_an_answer_whose_sound_is_being_written_is_kept_when_the_run_is_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop: list[Callable[[], None]] = []
+    keep_sound = RunWriter.keep_sound
+
+    def slow(writer: RunWriter, response: Response) -> Response:
+        if response.audio is not None and response.audio.wav:
+            time.sleep(0.6)  # longer than the grace time
+        return keep_sound(writer, response)
+
+    async def script(sample_id: str, call: int) -> Response:
+        stop[0]()
+        return await spoken(sample_id, call)
+
+    monkeypatch.setattr(RunWriter, "keep_sound", slow)
     end, stored = run(
         tmp_path / "run", ScriptedBackend(script), samples(5), concurrency=1,
         on_start=lambda runner: stop.append(runner.stop),
