@@ -56,11 +56,24 @@ def test_a_run_ends_when_its_line_is_decided_and_says_that_it_is_partial(
     ] == 23 - early.asked
     assert report.strict.total == early.asked
     page = page_of(report)
-    assert page.warnings[0].startswith(f"PARTIAL: ended after {early.asked} of 23 questions")
+    told = f"PARTIAL: ended after {early.asked} of 23 questions ({23 - early.asked} saved)"
+    assert page.warnings[0].startswith(told)
     assert "at most 2.5 %" in page.warnings[0]
     assert "PARTIAL" in (run.directory / "report.md").read_text() == to_markdown(page)
     planned = asking_order([planned.sample for planned in run.samples()], early.seed)
     assert [response.sample_id for response in run.responses()] == [s.id for s in planned[: early.asked]]
+
+
+def test_the_order_is_drawn_anew_by_every_seed_and_keeps_videos_whole() -> None:
+    samples = [Sample(f"s{i}", "b", "?", (), "A", {}, f"v{i // 3}", {}, i) for i in range(30)]
+    firsts = []
+    for seed in range(400):
+        order = asking_order(samples, seed)
+        assert sorted(sample.row for sample in order) == list(range(30))
+        assert [sample.row % 3 for sample in order] == [0, 1, 2] * 10
+        firsts.append(order[0].cluster)
+    most = binom.ppf(0.9999, 400, 0.1)
+    assert {firsts.count(f"v{i}") <= most for i in range(10)} == {True}
 
 
 def test_its_gate_goes_by_the_sequence_and_what_is_open_stays_so(tmp_path: Path, cache_dir: Path) -> None:

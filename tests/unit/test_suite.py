@@ -163,11 +163,16 @@ def test_a_member_is_judged_alone_as_in_its_suite(tmp_path: Path, cache_dir: Pat
     suite = api.run_suite(
         plan, out=tmp_path / "suite", sample=True, backend="chance", cache_dir=cache_dir, limit=1
     )
-    together = api.gate_suite(suite).members
+    judged = api.gate_suite(suite)
+    together = judged.members
+    assert (judged.verdict, judged.unused) == ("fail", ())
+    assert api.load_suite_report(suite).verdict == "fail"
     assert [found.verdict for found in together.values()] == ["pass", "fail"]
     for name, found in together.items():
         assert api.gate(suite.directory / name) == api.gate(suite.directory / name, gate) == found
     hard = suite.directory / "hard"
+    api.score(hard)
+    assert api.load_suite_report(suite).verdict is None, "a member was scored after the verdicts"
     (tmp_path / "link").symlink_to(hard)
     assert api.gate(tmp_path / "link", gate).verdict == "fail"
     assert api.gate(hard, gate, section="daily-omni").verdict == "pass"
@@ -176,6 +181,33 @@ def test_a_member_is_judged_alone_as_in_its_suite(tmp_path: Path, cache_dir: Pat
     assert api.gate(moved, gate).verdict == "pass", "a run that stands alone goes by its recipe"
     with pytest.raises(ConfigError, match="no gate of its own; give --gate"):
         api.gate(moved)
+
+
+def test_what_a_suite_leaves_of_a_gate_is_told_and_another_configuration_is_refused(
+    tmp_path: Path, cache_dir: Path
+) -> None:
+    gate = tmp_path / "gate.yaml"
+    gate.write_text("daily-omni:\n  - rows == 23\nvideo-mme:\n  - rows == 9\nall:\n  - coverage >= 0\n")
+    given = {
+        "sample": True,
+        "backend": "chance",
+        "cache_dir": cache_dir,
+        "limit": 1,
+        "out": tmp_path / "suite",
+    }
+    suite = api.run_suite(["daily-omni", "mcq-sounds"], **given)
+    with pytest.raises(ConfigError, match="no section for the recipe 'mcq-sounds'"):
+        api.gate_suite(suite, gate)
+    gate.write_text(gate.read_text().replace("all:", "mcq-sounds:"))
+    assert api.gate_suite(suite, gate).unused == ("video-mme",)
+    with pytest.raises(
+        ConfigError, match=r"begun with another configuration:\n  daily-omni\.max_frames: 64 -> 8"
+    ):
+        api.run_suite(["daily-omni", "mcq-sounds"], **given, members={"daily-omni": {"max_frames": 8}})
+    with pytest.raises(
+        ConfigError, match="holds a suite of daily-omni, mcq-sounds, not of daily-omni, mcq-pictures"
+    ):
+        api.run_suite(["daily-omni", "mcq-pictures"], **given)
 
 
 def test_a_member_without_lines_that_an_early_end_could_decide_is_named(
