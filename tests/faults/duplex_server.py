@@ -29,7 +29,7 @@ class Turn:
 
     fault: None, or one of
     before an answer: die_at_start, hang_at_start, close_busy, close_policy, close_too_large, wrong_order, silent,
-    no_duplex (a server without such sessions), no_voice (the model needs a reference voice);
+    no_duplex (a server without such sessions), many_processes (that cannot hold one), no_voice (the model needs a reference voice);
     in its middle, after half of the pieces: die_in_middle, close_in_middle, hang_in_middle, garbage, binary, nested,
     huge (a frame), noise (no frame), expired, error_in_middle, full_in_middle, lost_audio, other_session (dies, and resumes to another), refuse_resume,
     no_token and resync (no way to resume);
@@ -147,6 +147,12 @@ class DuplexServer:
             return
         if fault == "no_duplex":
             await _say(link, "error", code="unsupported", error="VAD realtime is not enabled")
+            await link.close(1008)
+            return
+        if fault == "many_processes":
+            await _say(
+                link, "error", code="multi_api_duplex_unsupported", error="a single API worker is required"
+            )
             await link.close(1008)
             return
         if fault == "no_voice":

@@ -183,6 +183,7 @@ def test_what_is_odd_but_does_no_harm_is_passed_over(fault: str) -> None:
         ("no_token", "server", True),
         ("resync", "server", True),
         ("no_duplex", "configuration", False),
+        ("many_processes", "configuration", False),
         ("no_voice", "configuration", False),
         ("no_base64", "protocol", True),
         ("no_string", "protocol", True),
@@ -203,6 +204,20 @@ def test_a_fault_has_its_kind_and_next_step(fault: str, kind: str, retryable: bo
     assert answer.error is not None
     assert (answer.error.kind, answer.error.retryable) == (kind, retryable), answer.error
     assert answer.error.hint
+
+
+@pytest.mark.parametrize(
+    ("fault", "hint"),
+    [
+        ("no_duplex", "session_mode: duplex"),
+        ("many_processes", "--api-server-count"),
+        ("no_voice", "--ref-audio"),
+    ],
+)
+def test_a_server_that_cannot_hold_the_session_says_what_to_change(fault: str, hint: str) -> None:
+    answer, _ = one(Turn(fault))
+    assert answer.error is not None
+    assert hint in (answer.error.hint or "")
 
 
 @pytest.mark.parametrize("fault", ["no_token", "resync"])

@@ -82,7 +82,8 @@ class RealtimeServer:
         except InvalidStatus as error:
             raise FailedTry(self._refusal(error)) from error
         except TimeoutError as error:
-            raise FailedTry(Failure("timeout", "no connection in time", retryable=True, hint=_UP)) from error
+            hint = f"{_UP} One that warms up may need more than timeouts.connect_s"
+            raise FailedTry(Failure("timeout", "no connection in time", retryable=True, hint=hint)) from error
         except (OSError, EOFError, InvalidMessage) as error:
             failure = Failure("connection", f"no connection: {error}", retryable=True, hint=_UP)
             raise FailedTry(faults.tls_trouble(error) or failure) from error

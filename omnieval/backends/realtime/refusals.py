@@ -15,6 +15,7 @@ _SETTING = "look at extra_body and the other settings of the session, and at the
 # By the codes of vLLM-Omni; those that are not here are faults of the server, and tried again.
 _CONFIGURATION = {
     "unsupported": NO_DUPLEX,
+    "multi_api_duplex_unsupported": "start the server with one API process: --api-server-count 1",
     "ref_audio_required": "this model speaks in a reference voice only; name a recording with --ref-audio",
     "unsupported_ref_audio_path": "the server takes no path in extra_body; name a recording with --ref-audio",
     "unsupported_audio_format": _SETTING,
