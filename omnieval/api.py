@@ -206,7 +206,8 @@ def gate_suite(suite: Suite | Path | str, gate: Path | str | None = None) -> Sui
     """Judge every member of a suite by the lines for it; gate: None for the suite's own. See `gate`."""
     loaded = suite if isinstance(suite, Suite) else Suite.load(suite)
     result = suites.judge_suite(loaded, gate)
-    suites.write_report(loaded)
+    if result.not_kept is None:
+        suites.write_report(loaded)
     return result
 
 

@@ -24,7 +24,8 @@ from omnieval.suite.store import Suite, member_of
 @dataclass(frozen=True, slots=True)
 class SuiteGateResult:
     """verdict: fail if any member fails, else undecided if any is, or cannot be judged yet, else pass.
-    unjudged: members without a scored run, and why. unused: sections of the gate that are for no member."""
+    unjudged: members without a scored run, and why. unused: sections of the gate that are for no member.
+    not_kept: why the verdicts are not in the suite's directory."""
 
     suite: str
     gate: str
@@ -32,6 +33,7 @@ class SuiteGateResult:
     members: Mapping[str, GateResult]
     unjudged: Mapping[str, str]
     unused: tuple[str, ...]
+    not_kept: str | None = None
 
 
 def gate_for(run: Run, name: str | Path | None, section: str | None) -> tuple[Gate, str | None]:
@@ -69,7 +71,7 @@ def judge_suite(suite: Suite, name: str | Path | None = None) -> SuiteGateResult
     """Judge every member by the lines for it, and keep the verdicts, each with its run and all as gate.json.
 
     name: of a bundled gate, or a path; None takes the suite's own.
-    Raises ConfigError for a bad gate, or a suite without one; StorageError.
+    Raises ConfigError for a bad gate, or a suite without one.
     """
     chosen = suite.info.gate if name is None else name
     if chosen is None:
@@ -94,7 +96,12 @@ def judge_suite(suite: Suite, name: str | Path | None = None) -> SuiteGateResult
     verdict: Verdict = "fail" if "fail" in verdicts else "undecided" if "undecided" in verdicts else "pass"
     unused = tuple(section for section in gate.sections if section not in used)
     found = SuiteGateResult(suite.directory.name, gate.path.name, verdict, members, unjudged, unused)
-    replace_json(suite.directory / GATE_JSON, TypeAdapter(SuiteGateResult).dump_python(found, mode="json"))
+    try:
+        replace_json(
+            suite.directory / GATE_JSON, TypeAdapter(SuiteGateResult).dump_python(found, mode="json")
+        )
+    except StorageError as error:
+        return replace(found, not_kept=str(error))
     return found
 
 
@@ -122,6 +129,7 @@ def suite_gate_page(result: SuiteGateResult) -> Page:
     )
     warnings = [f"{name}: {told}" for name, told in result.unjudged.items()]
     warnings += [line for found in result.members.values() for line in gate_page(found).warnings]
+    warnings += [] if result.not_kept is None else [f"NOT KEPT with the suite: {result.not_kept}"]
     notes = [f"the gate's section {name} has no member in this suite" for name in result.unused]
     return Page(
         headline=f"{result.verdict.upper()} · suite {result.suite}",

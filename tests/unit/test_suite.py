@@ -9,7 +9,7 @@ import pytest
 from omnieval import api
 from omnieval.errors import ConfigError, DataError
 from omnieval.recipe_files import recipe_names
-from omnieval.suite import find_suite, plan_suite, suite_names
+from omnieval.suite import find_suite, plan_suite, suite_gate_page, suite_names
 from omnieval.suite.file import load_suite_file
 from omnieval.suite.places import parse_places, place_of
 
@@ -101,6 +101,14 @@ def test_a_suite_is_run_continued_and_judged_from_python(tmp_path: Path, cache_d
     gate = tmp_path / "gate.yaml"
     gate.write_text("- coverage >= 0.01\n")
     assert api.gate_suite(out, gate).verdict == "pass"
+    for folder in (out, out / "mcq-sounds"):
+        (folder / "gate.json").unlink()
+        (folder / "gate.json").mkdir()
+    unkept = api.gate_suite(out, gate)
+    assert unkept.verdict == "pass"
+    member, whole = suite_gate_page(unkept).warnings
+    assert member.startswith(f"NOT KEPT with the run: {out / 'mcq-sounds' / 'gate.json'}: cannot be written")
+    assert whole.startswith(f"NOT KEPT with the suite: {out / 'gate.json'}: cannot be written")
     assert len(api.compare(out, out)) == 2
     with pytest.raises(ConfigError, match=f"run with a member by its name, such as {out}/daily-omni"):
         api.compare(out, out / "daily-omni")
