@@ -15,6 +15,11 @@ def recipe_folder() -> Path:
     return installed if installed.is_dir() else checkout
 
 
+def suite_folder() -> Path:
+    """Where the bundled suites lie."""
+    return recipe_folder() / "suites"
+
+
 def recipe_names() -> list[str]:
     """Names of the bundled recipes."""
     return sorted(path.stem for path in recipe_folder().glob("*.yaml"))
@@ -32,5 +37,7 @@ def find_recipe(name: str | Path) -> Path:
         return path
     bundled = recipe_folder() / f"{name}.yaml"
     if not bundled.is_file():
+        if (suite_folder() / bundled.name).is_file():
+            raise ConfigError(f"{name} is a suite, not a recipe; name one of its recipes")
         raise ConfigError(f"unknown recipe {str(name)!r}{suggest(str(name), recipe_names())}")
     return bundled

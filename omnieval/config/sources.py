@@ -107,6 +107,8 @@ def resolve(
     for key, number in infinite:
         raise ConfigError(f"configuration key {key!r}: expected a finite number, found {number}")
     benchmark = values.get("benchmark")
+    if "members" in values and benchmark is None:
+        raise ConfigError("this is a suite, not a recipe; name the recipe of one of its members")
     if not isinstance(benchmark, str):
         raise ConfigError("the recipe names no benchmark; add a line such as `benchmark: daily-omni`")
     values.setdefault("recipe", benchmark)

@@ -10,10 +10,8 @@ from pydantic import Field, ValidationError
 
 from omnieval.config import Strict, load_recipe
 from omnieval.errors import ConfigError
-from omnieval.recipe_files import recipe_folder, recipe_names
+from omnieval.recipe_files import recipe_names, suite_folder
 from omnieval.wording import suggest
-
-SUITES = "suites"
 
 
 class SuiteMember(Strict):
@@ -36,7 +34,7 @@ class SuiteFile(Strict):
 
 def suite_names() -> list[str]:
     """Names of the bundled suites."""
-    return sorted(path.stem for path in (recipe_folder() / SUITES).glob("*.yaml"))
+    return sorted(path.stem for path in suite_folder().glob("*.yaml"))
 
 
 def find_suite(name: str | Path) -> Path | None:
@@ -44,7 +42,7 @@ def find_suite(name: str | Path) -> Path | None:
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
         return path if path.is_file() and "members" in load_recipe(path) else None
-    bundled = recipe_folder() / SUITES / f"{name}.yaml"
+    bundled = suite_folder() / f"{name}.yaml"
     return bundled if bundled.is_file() else None
 
 

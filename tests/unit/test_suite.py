@@ -9,6 +9,7 @@ import pytest
 from omnieval import api
 from omnieval.errors import ConfigError, DataError
 from omnieval.recipe_files import recipe_names
+from omnieval.settings import configure
 from omnieval.suite import find_suite, plan_suite, suite_gate_page, suite_names
 from omnieval.suite.file import load_suite_file
 from omnieval.suite.places import parse_places, place_of
@@ -53,6 +54,7 @@ def test_a_suite_of_ones_own_takes_paths_from_its_folder(tmp_path: Path) -> None
         ("members: [{recipe: daily-omni, name: ../x}]\n", "cannot be a member's name"),
         ("members: [{recipe: daily-omni, name: decode}]\n", "'decode' is a setting"),
         ("members: [no-such-recipe]\n", "unknown recipe 'no-such-recipe'"),
+        ("members: [minicpm-challenge, daily-omni]\n", "minicpm-challenge is a suite, not a recipe"),
         ("members: 5\n", "members"),
     ],
 )
@@ -61,6 +63,14 @@ def test_a_bad_suite_is_named(tmp_path: Path, content: str, told: str) -> None:
     path.write_text(content)
     with pytest.raises(ConfigError, match=told):
         plan_suite([path])
+
+
+def test_a_suite_in_the_place_of_a_recipe_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "suite.yaml"
+    path.write_text("members: [daily-omni]\n")
+    for suite in ("minicpm-challenge", path):
+        with pytest.raises(ConfigError, match="is a suite, not a recipe; name"):
+            configure(suite)
 
 
 def test_data_sets_are_found_under_their_usual_names(tmp_path: Path) -> None:
