@@ -40,7 +40,11 @@ REFERENCE = next((sample_dir("seed-tts") / "en" / "prompt-wavs").glob("*.wav"))
 
 
 def client(
-    server: DuplexServer, patience_s: float = 15, speed: float = 1.0, key: str | None = None
+    server: DuplexServer,
+    patience_s: float = 15,
+    speed: float = 1.0,
+    key: str | None = None,
+    wait_s: float = 0.0,
 ) -> RealtimeDuplex:
     times = {"connect_s": 15, "first_token_s": patience_s, "between_chunks_s": patience_s, "total_s": 60}
     config = api.configure(
@@ -50,6 +54,7 @@ def client(
             ("model", "fake"),
             ("timeouts", times),
             ("duplex.speed", speed),
+            ("retry.wait_for_server_s", wait_s),
         ],
     )
     return create(config, replace(CONTEXT, api_key=key))
@@ -77,9 +82,10 @@ def ask(
     voice: str | None = None,
     speed: float = 1.0,
     key: str | None = None,
+    wait_s: float = 0.0,
 ) -> list[Response]:
     async def run() -> list[Response]:
-        backend = client(server, patience_s, speed, key)
+        backend = client(server, patience_s, speed, key, wait_s)
         try:
             return await answers_of(backend, count, voice)
         finally:
@@ -412,7 +418,15 @@ def test_more_requests_than_places_wait_for_each_other_and_none_fails() -> None:
     assert server.refused > 0
 
 
-def test_places_that_others_hold_are_not_waited_for_in_silence() -> None:
+def test_a_place_that_another_holds_is_waited_for() -> None:
+    server = DuplexServer(lambda _, n: Turn("full" if n < 4 else None), lambda _: SOUND)
+    with server.running():
+        (answer,) = ask(server, wait_s=60)
+    assert answer.error is None
+    assert server.refused == 3
+
+
+def test_places_that_others_hold_are_not_waited_for_longer_than_configured() -> None:
     server = DuplexServer(lambda text, _: Turn(None if text == "text 0" else "full"), lambda _: SOUND)
     with server.running():
         answered, *refused = ask(server, 3)
@@ -568,7 +582,8 @@ def test_a_run_over_the_sample_says_every_line(cache_dir: Path, tmp_path: Path) 
         )  # fmt: skip
     assert done.returncode == 0, done.stderr + done.stdout
     responses = lines(tmp_path / "run" / "responses.jsonl")
-    assert [row["error"]["kind"] for row in responses if row["error"]] == ["busy"]
+    assert [row["error"] for row in responses] == [None] * len(texts)
+    assert server.refused == 1
     assert all(
         "word for word" in event["session"]["instructions"] for event in server.events("session.update")
     )

@@ -2,12 +2,13 @@
 
 The text is the session's `duplex_initial_user_text`; silence is streamed in real time while the model speaks.
 A connection that breaks in mid-session is resumed once. A server that is full is `busy`, and waited for:
-until a session of ours ends, if there is one, else as any failure that heals.
+until a session of ours ends; where others hold the places, for `retry.wait_for_server_s`, at most 2 minutes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 
 from omnieval.backends.base import BackendContext
 from omnieval.backends.failed import FailedTry
@@ -21,6 +22,10 @@ from omnieval.backends.realtime.session import DuplexSession, Told
 from omnieval.config import RunConfig
 from omnieval.errors import ConfigError
 from omnieval.types import Capabilities, Failure, JsonDict, MediaPart, Request, Response, ServerFacts
+
+# A server keeps the place of a session whose connection broke, or whose client was killed, for half a minute.
+_MOST_WAIT_S = 120.0
+_FIRST_PAUSE_S, _MOST_PAUSE_S = 0.25, 2.0
 
 
 def create(config: RunConfig, context: BackendContext) -> RealtimeDuplex:
@@ -47,6 +52,7 @@ class RealtimeDuplex:
         self._secret = context.api_key
         self._pcm = config.pcm
         self._duplex = config.duplex
+        self._wait_s = config.retry.wait_for_server_s
         self._sessions = RealtimeServer(
             config.base_url or "", self._secret, connect_s=config.timeouts.connect_s
         )
@@ -79,14 +85,19 @@ class RealtimeDuplex:
             message = f"sample {request.sample_id}: the reference voice cannot be read: {error}"
             hint = "a file was changed or removed; resume the run"
             return answer.response(Failure("media", message, hint=hint))
+        until, pause_s = time.monotonic() + min(_MOST_WAIT_S, self._wait_s), _FIRST_PAUSE_S
         while True:
             ended = self._ended
             response = await self._counted(fields, heard, answer)
             if not _without_room(response):
                 return response
-            if not ended.is_set() and not any(other.created for other in self._held):
-                return response  # the places are taken by others, who end their sessions when they like
-            await ended.wait()
+            if ended.is_set() or any(other.created for other in self._held):
+                await ended.wait()
+            elif time.monotonic() < until:  # others hold the places, or sessions that broke off
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, _MOST_PAUSE_S)
+            else:
+                return response
             heard = DuplexInput(silence_s=self._duplex.silence_s)
             answer = self.new_answer(request.sample_id, heard)
 
