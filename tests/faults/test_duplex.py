@@ -434,6 +434,28 @@ def test_places_that_others_hold_are_not_waited_for_longer_than_configured() -> 
     assert [answer.error and answer.error.kind for answer in refused] == ["busy", "busy"]
 
 
+@pytest.mark.parametrize("fault", ["error_in_middle", "garbage", "hang_in_middle", "no_base64"])
+def test_a_session_that_failed_is_closed_so_that_its_place_is_free(fault: str) -> None:
+    _, server = one(Turn(fault))
+    assert len(server.events("session.close")) == 1
+
+
+def test_a_session_that_is_cancelled_is_closed() -> None:
+    server = DuplexServer(lambda _, n: Turn("hang_in_middle"), lambda _: SOUND)
+
+    async def run() -> None:
+        backend = client(server)
+        asked = asyncio.create_task(answers_of(backend, 1))
+        await asyncio.to_thread(wait_until, lambda: bool(server.events("input_audio_buffer.append")))
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+        await asyncio.to_thread(wait_until, lambda: bool(server.events("session.close")))
+        await backend.close()
+
+    with server.running():
+        asyncio.run(run())
+
+
 def test_a_place_is_given_back_before_the_next_session_is_asked_for() -> None:
     server = DuplexServer(lambda _, n: Turn(pause_s=0), lambda _: SOUND, places=1)
     with server.running():

@@ -64,9 +64,11 @@ class DuplexSession:
         for last in (False, True):
             try:
                 async with self._server.connected() as link:
-                    await self._send(link, opening)
-                    await self._exchange(link)
-                    await self._part(link)
+                    try:
+                        await self._send(link, opening)
+                        await self._exchange(link)
+                    finally:  # a failed or cancelled session too holds its place until it is closed
+                        await self._part(link)
                     return
             except ConnectionClosed as error:
                 again = answer.ticket.resume()
