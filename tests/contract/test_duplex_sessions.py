@@ -69,6 +69,7 @@ def test_what_the_server_tells_of_itself_is_read() -> None:
         "0": 30.0, "2": 40.0,
     }  # fmt: skip
     assert set(response.session["server_times"]) == {"ttft_ms", "ttfp_ms"}
+    assert response.timing.tpot_s == 0.004
 
 
 def test_a_session_is_asked_for_again_as_the_server_accepted_it() -> None:

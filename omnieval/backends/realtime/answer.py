@@ -19,6 +19,7 @@ from omnieval.backends.realtime.said import Said
 from omnieval.backends.realtime.ticket import Ticket
 from omnieval.backends.sound.piece import add_base64
 from omnieval.backends.sound.spoken import Spoken
+from omnieval.backends.stages import thinker_s
 from omnieval.config import PcmConfig
 from omnieval.media.wav import Pcm
 from omnieval.types import Failure, JsonDict, Response
@@ -216,7 +217,12 @@ class DuplexAnswer:
             sample_id=self._sample_id,
             text=self._said.text,
             finish_reason=None if error is not None else "listen" if self.decision == "listen" else "stop",
-            timing=self._clock.timing(self._said, self._spoken, of_sound=self._heard.duration_s > 0),
+            timing=self._clock.timing(
+                self._said,
+                self._spoken,
+                of_sound=self._heard.duration_s > 0,
+                tpot_s=thinker_s(self._stages, "vllm_tpot_ms"),
+            ),
             error=error,
             audio=self._clock.audio(self._spoken),
             notes=self._spoken.notes,

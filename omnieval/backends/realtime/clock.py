@@ -36,8 +36,9 @@ class SessionClock:
         """The answer is whole now."""
         self._end_s = self.now_s()
 
-    def timing(self, said: Said, spoken: Spoken, *, of_sound: bool) -> Timing:
-        """of_sound: the input has one; an answer that begins before its end has no RTF."""
+    def timing(self, said: Said, spoken: Spoken, *, of_sound: bool, tpot_s: float | None) -> Timing:
+        """of_sound: the input has one; an answer that begins before its end has no RTF. tpot_s: as the
+        server tells it."""
         silence_s = self._silence_s
         if silence_s is None:
             return Timing(started=self._wall)
@@ -52,8 +53,7 @@ class SessionClock:
         return Timing(
             started=None if self._wall is None else self._wall + silence_s,
             ttft_s=since(said.first_s),
-            itl_s=tuple(rounded(gap) for gap in said.times.itl_s),
-            tpot_s=said.times.tpot_s(),
+            tpot_s=tpot_s,
             e2e_s=since(self._end_s),
             ttfp_s=since(spoken.first_s),
             rtf=rounded(rtf),

@@ -27,6 +27,7 @@ from omnieval.backends.replicas import Replicas
 from omnieval.backends.rounding import rounded
 from omnieval.backends.sound.piece import add_base64
 from omnieval.backends.sound.spoken import Spoken
+from omnieval.backends.stages import thinker_s
 from omnieval.backends.vllm_omni.needs import engine_needs, installed
 from omnieval.backends.vllm_omni.prompt import EXTRA_FIELDS
 from omnieval.config import RunConfig, most_in_flight
@@ -193,8 +194,8 @@ class VllmOmniOffline(EngineBacked):
             ),
             timing=Timing(
                 started=started_wall,
-                ttft_s=_thinker_s(metrics, "vllm_ttft_ms"),
-                tpot_s=_thinker_s(metrics, "vllm_tpot_ms"),
+                ttft_s=thinker_s(metrics, "vllm_ttft_ms"),
+                tpot_s=thinker_s(metrics, "vllm_tpot_ms"),
                 e2e_s=rounded(took_s),
                 rtf=rounded(took_s / length_s) if length_s else None,
             ),
@@ -203,12 +204,6 @@ class VllmOmniOffline(EngineBacked):
             notes=spoken.notes,
             server_metrics=metrics,
         )
-
-
-def _thinker_s(metrics: JsonDict, name: str) -> float | None:
-    """A time of the first stage, which makes the text, as the engine itself measured it."""
-    found = metrics.get("0", {}).get(name)
-    return rounded(found / 1000) if isinstance(found, int | float) and found > 0 else None
 
 
 def _refuse_unheeded(config: RunConfig) -> None:
