@@ -1,5 +1,6 @@
 """The verbs of omnieval for Python: check, prepare, run, resume, bench, diagnose, duplex, load_run, score,
-load_report, compare, gate, export, track; of suites run_suite, resume_suite, load_suite_report, gate_suite.
+load_report, compare, gate, export, track; of suites run_suite, resume_suite, score_suite, load_suite_report,
+gate_suite; of benches score_bench.
 
 >>> from omnieval import api
 >>> run = api.run("daily-omni", sample=True, backend="chance", limit=4)
@@ -14,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import omnieval.bench as benches
 import omnieval.diagnose as ladders
 import omnieval.suite as suites
 from omnieval.bench import (
@@ -33,7 +35,7 @@ from omnieval.engine.execute import check as check_deployment
 from omnieval.engine.fill import Filled, fill_cache
 from omnieval.engine.preflight import Finding
 from omnieval.engine.progress import Listener
-from omnieval.errors import ConfigError, DataError
+from omnieval.errors import ConfigError, DataError, ScoringError
 from omnieval.export.lm_eval import write_lm_eval
 from omnieval.export.table import write_csv, write_parquet
 from omnieval.export.trackers import log_run
@@ -74,7 +76,9 @@ __all__ = [
     "run",
     "run_suite",
     "score",
+    "score_bench",
     "score_recordings",
+    "score_suite",
     "score_with",
     "track",
 ]
@@ -128,17 +132,12 @@ def run_suite(
     Raises ConfigError, DataError before anything is asked, StorageError.
     """
     names = [recipes] if isinstance(recipes, str | Path) else list(recipes)
-    if data is None:
-        places = []
-    elif isinstance(data, Mapping):
-        places = [f"{name}={place}" for name, place in data.items()]
-    else:
-        places = [str(data)]
-    overrides = list(flattened(settings))
-    for name, given in (members or {}).items():
-        overrides += [(f"{name}.{key}", value) for key, value in flattened(given)]
     plan = suites.plan_suite(
-        names, overrides, data=places, sample=sample, gate=None if gate is None else str(gate)
+        names,
+        _of_members(settings, members),
+        data=_places(data),
+        sample=sample,
+        gate=None if gate is None else str(gate),
     )
     return suites.run_members(
         plan,
@@ -147,6 +146,22 @@ def run_suite(
         listener=listener,
         notify=notify,
     ).suite
+
+
+def _of_members(
+    settings: Mapping[str, Any], members: Mapping[str, Mapping[str, Any]] | None
+) -> list[tuple[str, Any]]:
+    overrides = list(flattened(settings))
+    for name, given in (members or {}).items():
+        overrides += [(f"{name}.{key}", value) for key, value in flattened(given)]
+    return overrides
+
+
+def _places(data: str | Path | Mapping[str, str | Path] | None) -> list[str]:
+    """As `--data` would be typed."""
+    if isinstance(data, Mapping):
+        return [f"{name}={place}" for name, place in data.items()]
+    return [] if data is None else [str(data)]
 
 
 def bench(
@@ -185,16 +200,52 @@ def bench(
 def resume_suite(
     directory: Path | str,
     *,
+    data: str | Path | Mapping[str, str | Path] | None = None,
+    members: Mapping[str, Mapping[str, Any]] | None = None,
     api_key: str | None = None,
     listener: Listener = lambda _: None,
     notify: Notify = lambda _: None,
     **settings: Any,
 ) -> Suite:
-    """Continue a suite where it stopped: members that are finished stay as they are; see `resume`."""
-    plan = suites.resumed(directory, list(flattened(settings)))
+    """Continue a suite where it stopped: members that are finished stay as they are; see `resume`.
+
+    data: where data sets lie that were moved since. data and members are as for `run_suite`.
+    """
+    plan = suites.resumed(directory, _of_members(settings, members), _places(data))
     return suites.run_members(
         plan, out=Path(directory), api_key=lambda _: api_key, listener=listener, notify=notify
     ).suite
+
+
+def score_suite(
+    suite: Suite | Path | str,
+    *,
+    parser: str | None = None,
+    data: str | Path | Mapping[str, str | Path] | None = None,
+    members: Mapping[str, Mapping[str, Any]] | None = None,
+    heard: Heard = lambda _done, _total: None,
+    notify: Notify = lambda _: None,
+    **settings: Any,
+) -> SuiteReport:
+    """Score every member of a suite that was begun, as `score` does, and write the suite's report.
+
+    parser: for members with letters; the rest is for spoken ones: data, where the reference voices lie now,
+    and members, as for `run_suite`; heard and settings, as for `score`. notify: is told each member.
+    Raises ScoringError naming the members that could not be scored, after all others were; ConfigError,
+    StorageError.
+    """
+    loaded = suite if isinstance(suite, Suite) else Suite.load(suite)
+    faults = suites.score_members(
+        loaded,
+        parser=parser,
+        data=_places(data),
+        overrides=_of_members(settings, members),
+        heard=heard,
+        notify=notify,
+    )
+    if faults:
+        raise ScoringError("; ".join(f"{name}: {told}" for name, told in faults.items()))
+    return suites.build_suite_report(loaded)
 
 
 def load_suite_report(suite: Suite | Path | str) -> SuiteReport:
@@ -356,6 +407,29 @@ def score(
     """
     loaded = run if isinstance(run, Run) else load_run(run)
     return score_with(loaded, parser=parser, data=data, heard=heard, overrides=list(flattened(settings)))
+
+
+def score_bench(
+    directory: Path | str,
+    *,
+    parser: str | None = None,
+    data: Path | str | None = None,
+    heard: Heard = lambda _done, _total: None,
+    notify: Notify = lambda _: None,
+    **settings: Any,
+) -> BenchReport:
+    """Score every run that was begun in a bench's directory, and write the bench's report; see `score`.
+
+    notify: is told each run. Raises as `score`, and ScoringError where no run is finished.
+    """
+    return benches.score_bench(
+        Bench.load(directory),
+        parser=parser,
+        data=data,
+        overrides=list(flattened(settings)),
+        heard=heard,
+        notify=notify,
+    )
 
 
 def score_recordings(

@@ -82,8 +82,10 @@ def gathered(recipes: Sequence[str | Path]) -> tuple[str, SuiteFile]:
     if len(recipes) == 1:
         path = find_suite(recipes[0])
         if path is None:
-            known = [*suite_names(), *recipe_names()]
-            raise ConfigError(f"unknown suite {str(recipes[0])!r}{suggest(str(recipes[0]), known)}")
+            name = str(recipes[0])
+            if name in recipe_names() or Path(name).is_file():
+                raise ConfigError(f"{name} is a recipe, not a suite; name several, or run it alone")
+            raise ConfigError(f"unknown suite {name!r}{suggest(name, suite_names())}")
         return path.stem, load_suite_file(path)
     for recipe in recipes:
         if find_suite(recipe) is not None:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from omnieval.backends.base import may_be_gone
 from omnieval.engine.execute import Execution, Notify
 from omnieval.engine.progress import Listener
-from omnieval.errors import BackendError, OmnievalError, ScoringError, StorageError
+from omnieval.errors import BackendError, ConfigError, OmnievalError, ScoringError, StorageError
 from omnieval.report.speech import SpeechReport
 from omnieval.report.stored import read_report
 from omnieval.runlog import Run
@@ -140,12 +140,20 @@ def score_members(
 
     parser: for members with letters. data: as `--data`, where the reference voices of spoken members lie now.
     overrides: recogniser and similarity, for spoken members, or `MEMBER.key` for one.
+    Raises ConfigError for what concerns no member, StorageError.
     """
     faults: dict[str, str] = {}
     places = _places(suite, data)
-    for name, run in suite.runs().items():
+    runs = suite.runs()
+    speaking = {name for name, run in runs.items() if run.info.get("scoring") == "speech"}
+    if runs and not speaking and (overrides or data):
+        given = ", ".join([key for key, _ in overrides] or ["data"])
+        raise ConfigError(f"{suite.directory}: no member is spoken, and only scores of speech take {given}")
+    if runs and len(speaking) == len(runs) and parser is not None:
+        raise ConfigError(f"{suite.directory}: all members are spoken, without letters to parse")
+    for name, run in runs.items():
         notify(f"scoring {name}")
-        spoken = run.info.get("scoring") == "speech"
+        spoken = name in speaking
         try:
             score_with(
                 run,

@@ -114,6 +114,20 @@ def test_a_bench_is_shown_compared_and_judged_by_its_directory(steady: Path, tmp
     assert (steady / "repeats" / "run-1" / "gate.json").exists()
 
 
+def test_a_bench_is_scored_again_from_python(steady: Path, tmp_path: Path) -> None:
+    copy, told = tmp_path / "steady", list[str]()
+    shutil.copytree(steady, copy)
+    for path in copy.rglob("report.json"):
+        path.unlink()
+    report = api.score_bench(copy, parser="careful", notify=told.append)
+    assert [row.name for row in report.outputs] == NAMES
+    assert told == [f"scoring {name}" for name in NAMES]
+    assert (copy / "report.json").is_file()
+    assert {api.load_report(copy / name).parser for name in NAMES} == {"careful"}
+    with pytest.raises(ConfigError, match="scoring a run cannot change max_frames"):
+        api.score_bench(copy, max_frames=3)
+
+
 @pytest.mark.slow
 def test_a_slower_server_is_told_from_noise(steady: Path, cache_dir: Path, tmp_path: Path) -> None:
     with FaultServer(after(2.0)) as server:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from omnieval import api
-from omnieval.errors import ConfigError, DataError
+from omnieval.errors import ConfigError, DataError, ScoringError
 from omnieval.recipe_files import recipe_names
+from omnieval.samples import sample_dir
 from omnieval.settings import configure
 from omnieval.suite import find_suite, plan_suite, suite_gate_page, suite_names
 from omnieval.suite.file import load_suite_file
@@ -27,6 +29,15 @@ def test_every_member_of_a_bundled_suite_has_lines_in_its_gate(tmp_path: Path) -
     plan = plan_suite(["minicpm-challenge"], sample=True)
     assert [member.name for member in plan.members] == ["daily-omni", "video-mme", "seed-tts-en"]
     assert plan.members[2].config.flat()["score"] == "later"
+
+
+def test_a_recipe_in_the_place_of_a_suite_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("benchmark: daily-omni\n")
+    for recipe in ("daily-omni", tmp_path / "mine.yaml"):
+        with pytest.raises(ConfigError, match="is a recipe, not a suite; name several, or run it alone"):
+            plan_suite([recipe])
+    with pytest.raises(ConfigError, match=r"unknown suite 'minicpm-chalenge' \(did you mean 'minicpm-chall"):
+        plan_suite(["minicpm-chalenge"])
 
 
 def test_a_suite_of_ones_own_takes_paths_from_its_folder(tmp_path: Path) -> None:
@@ -199,6 +210,67 @@ def test_a_member_is_judged_alone_as_in_its_suite(tmp_path: Path, cache_dir: Pat
     assert api.gate(moved, gate).verdict == "pass", "a run that stands alone goes by its recipe"
     with pytest.raises(ConfigError, match="no gate of its own; give --gate"):
         api.gate(moved)
+
+
+def test_a_suite_is_scored_again_from_python(tmp_path: Path, cache_dir: Path) -> None:
+    suite = api.run_suite(
+        ["daily-omni", "mcq-sounds", "seed-tts"], sample=True, backend="chance", cache_dir=cache_dir,
+        out=tmp_path / "suite", limit=2,
+    )  # fmt: skip
+    told: list[str] = []
+    before = api.load_suite_report(suite)
+    (suite.directory / "report.json").unlink()
+    assert api.score_suite(suite.directory, parser="careful", notify=told.append) == before
+    assert told == [f"scoring {row.name}" for row in before.members]
+    assert (suite.directory / "report.json").is_file()
+    letters, last, spoken = (suite.directory / row.name for row in before.members)
+    assert api.load_report(letters).parser == api.load_report(last).parser == "careful"
+    (letters / "samples.jsonl").write_text("{}\n")
+    (last / "report.json").unlink()
+    with pytest.raises(ScoringError, match=rf"^daily-omni: {letters}/samples.jsonl: line 1 is damaged"):
+        api.score_suite(suite, parser="official")
+    assert (last / "report.json").is_file(), "the members after a damaged one are scored"
+    with pytest.raises(ScoringError, match=r"seed-tts: scoring a run cannot change language"):
+        api.score_suite(suite, members={"seed-tts": {"language": "zh"}})
+    with pytest.raises(ConfigError, match="no member 'daily'"):
+        api.score_suite(suite, data={"daily": tmp_path})
+    for path in spoken.iterdir():
+        path.unlink()
+    for given in ({"recogniser": {"name": "whisper-hf"}}, {"data": tmp_path}):
+        with pytest.raises(
+            ConfigError, match=r"no member is spoken, and only scores of speech take (recog|d)"
+        ):
+            api.score_suite(suite, **given)
+
+
+def test_a_parser_is_refused_where_all_members_are_spoken(tmp_path: Path, cache_dir: Path) -> None:
+    (tmp_path / "one.yaml").write_text("members: [seed-tts]\n")
+    suite = api.run_suite(
+        tmp_path / "one.yaml",
+        sample=True,
+        backend="chance",
+        cache_dir=cache_dir,
+        out=tmp_path / "suite",
+        limit=1,
+    )
+    with pytest.raises(ConfigError, match="all members are spoken, without letters to parse"):
+        api.score_suite(suite, parser="careful")
+
+
+def test_a_suite_goes_on_from_python_where_its_data_were_moved(tmp_path: Path, cache_dir: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    shutil.copytree(sample_dir("daily-omni"), first)
+    (tmp_path / "one.yaml").write_text("members: [daily-omni]\n")
+    suite = api.run_suite(
+        tmp_path / "one.yaml", data={"daily-omni": first}, backend="chance", cache_dir=cache_dir, limit=2,
+        out=tmp_path / "suite",
+    )  # fmt: skip
+    (suite.directory / "daily-omni" / "responses.jsonl").unlink()
+    api.score_suite(suite)
+    assert not api.load_suite_report(suite).complete
+    first.rename(second)
+    moved = {"data": {"daily-omni": second}, "members": {"daily-omni": {"concurrency": 1}}}
+    assert api.load_suite_report(api.resume_suite(suite.directory, **moved)).complete
 
 
 def test_what_a_suite_leaves_of_a_gate_is_told_and_another_configuration_is_refused(
