@@ -50,7 +50,10 @@ BaseUrls = Annotated[
         "--base-url", help="Model server, e.g. http://127.0.0.1:8000/v1; repeat it for servers of one model."
     ),
 ]
-ModelName = Annotated[str | None, typer.Option(help="The model's name on the server.")]
+ModelName = Annotated[
+    str | None,
+    typer.Option(help="The model's name on the server; its folder or file for a backend that starts it."),
+]
 BackendName = Annotated[str | None, typer.Option(help="See `omnieval list backends`.")]
 Transport = Annotated[
     str | None, typer.Option(help="How media reach the server: auto, file, inline or http.")

@@ -110,6 +110,13 @@ class RunConfig(Strict):
 
     task: SerializeAsAny[Strict]
 
+    @field_validator("model")
+    @classmethod
+    def _a_name(cls, value: str | None) -> str | None:
+        if value is not None and not value.strip():
+            raise ValueError("expected the model's name, folder or file, or null for the server's first")
+        return value
+
     @field_validator("concurrency", mode="wrap")
     @classmethod
     def _some(cls, value: Any, parsed: ValidatorFunctionWrapHandler) -> Any:

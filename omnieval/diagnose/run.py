@@ -18,6 +18,7 @@ from omnieval.errors import BackendError, ConfigError, DataError, MediaError, Om
 from omnieval.runlog.files import begin_directory, replace_json
 from omnieval.runlog.store import exists, new_directory
 from omnieval.scored import execute_and_score
+from omnieval.wording import as_typed
 
 DIAGNOSIS = "diagnose.json"
 # Lines of a run that are said once of all rungs.
@@ -56,7 +57,9 @@ def run_ladder(
     try:
         return _climb(ladder, directory, api_key, listener, notify)
     except StorageError as error:
-        raise StorageError(f"{error}; to continue: the same command with --out {directory}") from error
+        raise StorageError(
+            f"{error}; to continue: the same command with --out {as_typed(directory)}"
+        ) from error
     except OmnievalError:
         _leave_no_trace(directory)
         raise

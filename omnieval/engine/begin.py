@@ -66,10 +66,9 @@ def begin_or_continue(
 
 def run_name(config: RunConfig) -> str:
     """Recipe and model as a part of a directory's name."""
-    model = (config.model or config.backend).rsplit("/", 1)[-1]
-    return "-".join(
-        re.sub(r"[^A-Za-z0-9.]+", "-", part).strip("-.").lower()[:48] for part in (config.recipe, model)
-    )
+    model = (config.model or config.backend).rstrip("/").rsplit("/", 1)[-1]
+    words = (re.sub(r"[^A-Za-z0-9.]+", "-", part).strip("-.").lower()[:48] for part in (config.recipe, model))
+    return "-".join(filter(None, words))
 
 
 def _check_same_run(stored: Run, config: RunConfig, dataset: Dataset) -> list[str]:

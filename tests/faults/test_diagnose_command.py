@@ -146,11 +146,11 @@ def of_one_sample(cache: Path, out: Path) -> dict[str, Any]:
 def test_a_rung_that_cannot_be_written_says_how_to_go_on(
     of_chance: Path, cache_dir: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / "d"
+    out = tmp_path / "a d"
     shutil.copytree(of_chance, out)
     shutil.rmtree(out / "sound")
     (out / "sound").write_text("in the way of a folder")
-    with pytest.raises(StorageError, match=f"; to continue: the same command with --out {out}$"):
+    with pytest.raises(StorageError, match=f"; to continue: the same command with --out '{out}'$"):
         api.diagnose("daily-omni", **of_one_sample(cache_dir, out))
     (out / "sound").unlink()
     assert api.diagnose("daily-omni", **of_one_sample(cache_dir, out)).complete

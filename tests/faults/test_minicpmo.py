@@ -6,6 +6,8 @@ import asyncio
 import hashlib
 import json
 import signal
+import subprocess
+import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -171,6 +173,44 @@ def test_a_sound_is_what_the_model_wrote_or_a_failure(model: Path, tmp_path: Pat
         assert failed(await backend.generate(spoken("[do: write half a sound]", reference)))[0] == "audio"
 
     play(configured(model, "seed-tts", backend="transformers-minicpmo"), work)
+
+
+def test_a_disk_without_room_for_a_sound_is_named_with_the_next_step(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reference = tmp_path / "voice.wav"
+    reference.write_bytes(encode_wav(np.zeros(8000, dtype=np.float32)))
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", disk], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("this machine permits no tmpfs of our own")
+    monkeypatch.setattr(tempfile, "tempdir", str(disk))
+
+    async def work(backend: Backend) -> None:
+        for act, words in (
+            ("write a long sound", "No space left on device"),
+            ("write a long sound and call it a system error", "LibsndfileError: System error."),
+            ("write a long sound and tell nobody", "it may be cut off"),
+        ):
+            response = await backend.generate(spoken(f"[do: {act}]", reference))
+            assert response.error is not None
+            assert (response.error.kind, response.error.hint) == (
+                "configuration",
+                "free some space, or set TMPDIR",
+            )
+            assert f"{disk}: no room for the sound of an answer: " in response.error.message
+            assert words in response.error.message
+        assert list(disk.iterdir()) == [], "what was begun is removed"
+        assert (await backend.generate(spoken("[do: return a pair]", reference))).audio is not None
+        (disk / "of others").write_bytes(bytes(60_000))
+        found = failed(await backend.generate(spoken("[do: raise]", reference)))
+        assert found[0] == "configuration", "next to nothing is left, whatever the error"
+
+    try:
+        play(configured(model, "seed-tts", backend="transformers-minicpmo"), work)
+    finally:
+        subprocess.run(["umount", disk], check=True)
 
 
 @pytest.mark.parametrize(

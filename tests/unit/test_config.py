@@ -68,6 +68,7 @@ def test_a_null_path_in_the_recipe_leaves_the_environment_in_force(tmp_path: Pat
         ([("base_url", "http://u:p@host/v1")], "user name or password"),
         ([("base_url", "http://host/v1?key=1")], "must end with its path"),
         ([("concurrency", 0)], "'concurrency'"),
+        ([("model", " ")], "configuration key 'model': expected the model's name"),
         ([("engine.devices", ["gpu0"])], "expected npu:N, cuda:N, npu:N+M or cpu, found 'gpu0'"),
         ([("engine.devices", "npu:0")], "'engine.devices': expected a list such as [npu:0]"),
         ([("engine.devices", ["npu:1", "npu:1"])], "npu:1 is named twice; one engine a card"),

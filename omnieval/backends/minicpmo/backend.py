@@ -23,6 +23,7 @@ from omnieval.backends.engines.log import EngineLog, new_log_folder
 from omnieval.backends.failed import FailedTry
 from omnieval.backends.minicpmo.chat import chat_message
 from omnieval.backends.minicpmo.needs import WORKER, needs
+from omnieval.backends.minicpmo.trouble import room_is_gone
 from omnieval.backends.replicas import Replicas
 from omnieval.backends.rounding import rounded
 from omnieval.config import RunConfig
@@ -42,6 +43,7 @@ from omnieval.types import (
 )
 
 NAME = "transformers-minicpmo"
+_MAKE_ROOM = "free some space, or set TMPDIR"
 
 
 def create(config: RunConfig, context: BackendContext) -> Backend:
@@ -119,7 +121,7 @@ class MiniCPMO(EngineBacked):
                 message = chat_message(request, self._config, sound_file)
                 result = await self._engine.ask(request.sample_id, message, limit_s=limit_s)
                 if result.get("ok") is not True:
-                    raise FailedTry(_failure(result))
+                    raise FailedTry(_failure(result, sound_file))
                 audio, notes = await asyncio.to_thread(_audio, sound_file)
         except FailedTry as failed:
             return Response(request.sample_id, error=failed.failure)
@@ -147,7 +149,7 @@ def _sound_file(request: Request) -> Iterator[Path | None]:
         folder = tempfile.TemporaryDirectory(prefix="omnieval-", ignore_cleanup_errors=True)
     except OSError as error:
         reason = f"no folder for the sound can be made: {error.strerror or error}"
-        raise FailedTry(Failure("configuration", reason, hint="free some space, or set TMPDIR")) from error
+        raise FailedTry(Failure("configuration", reason, hint=_MAKE_ROOM)) from error
     with folder as name:
         yield Path(name) / "speech.wav"
 
@@ -156,6 +158,8 @@ def _audio(sound_file: Path | None) -> tuple[SpokenAudio | None, tuple[str, ...]
     """The sound that the model left, and what was mended; None where it left none. Raises FailedTry."""
     if sound_file is None or not sound_file.exists():
         return None, ()
+    if (full := _no_room(sound_file, "it may be cut off")) is not None:
+        raise FailedTry(full)
     try:
         found = read_recording(sound_file)
     except MediaError as error:
@@ -165,9 +169,22 @@ def _audio(sound_file: Path | None) -> tuple[SpokenAudio | None, tuple[str, ...]
     return SpokenAudio(form.rate_hz, form.channels, found.pcm.frames, found.wav), found.notes
 
 
-def _failure(result: JsonDict) -> Failure:
-    message = f"the model failed: {result.get('error')}"
-    return Failure(str(result.get("kind")), message, bool(result.get("again")), hint=result.get("hint"))
+def _failure(result: JsonDict, sound_file: Path | None) -> Failure:
+    said = str(result.get("error"))
+    return _no_room(sound_file, said) or Failure(
+        str(result.get("kind")),
+        f"the model failed: {said}",
+        bool(result.get("again")),
+        hint=result.get("hint"),
+    )
+
+
+def _no_room(sound_file: Path | None, said: str) -> Failure | None:
+    """The failure of a sound whose disk is full; None where it is not, or no sound was asked for."""
+    if sound_file is None or not room_is_gone(sound_file.parent, said):
+        return None
+    place = sound_file.parent.parent
+    return Failure("configuration", f"{place}: no room for the sound of an answer: {said}", hint=_MAKE_ROOM)
 
 
 def _code_hash(model: str) -> str | None:
