@@ -14,8 +14,8 @@ from omnieval.parsing.stance import CHOICE
 
 # A line that begins with a letter and a mark: an option as a list shows it, or an answer.
 LABEL_LINE = re.compile(
-    r"^[^\S\n]*+(?P<marks>(?:[-*>#•·+]|\d{1,3}[.)]|\[.?\]"
-    r"|[○●◯◉☐☑✓✔✅✗✘❌])*+[\s*_`(（【\[]{0,12})(?P<letter>[A-Z])(?P<close>[)）】\]*_`]*"
+    r"^[^\S\n]*+(?P<marks>(?>(?:[-*>#•·+]|\d{1,3}[.)]|\[.?\]"
+    r"|[○●◯◉☐☑✓✔✅✗✘❌])*)[\s*_`(（【\[]{0,12})(?P<letter>[A-Z])(?P<close>[)）】\]*_`]*"
     r"(?:[.:：、,)）]|[^\S\n]+[-–—][^\S\n]|(?=[^\S\n]*$)))(?P<rest>[^\n]*)$",
     re.MULTILINE,
 )

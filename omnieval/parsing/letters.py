@@ -27,7 +27,7 @@ _FIRST, _LAST = 8, 12
 
 LETTER = re.compile(rf"(?<![{WORD}])[A-Za-z](?![{WORD}])")
 _MARK_LINK = rf"{MARKS}{{0,6}}(?:[:：=→➜➡⇒–—-]|{IS})"
-_LINKS = rf"(?:{GLUE}|{LINK})*+"
+_LINKS = rf"(?>(?:{GLUE}|{LINK})*)"
 # `The answer is`: what stands between a word for the answer and its letter.
 DECLARED = re.compile(
     rf"(?:{ANSWER}{_LINKS}|{WEAK_ANSWER}{_MARK_LINK}{_LINKS}"
@@ -35,8 +35,8 @@ DECLARED = re.compile(
     rf"|(?:{ANSWER}|{CORRECT}\s{WEAK_ANSWER})[^.!?\n;:。！？]{{0,70}}?{IS}{_LINKS})\Z",
 )
 _BEFORE_SMALL = re.compile(
-    rf"(?:{CHOOSES}|{CONCLUDES}|{OPTION}|{ADVERB})(?:{MARKS}|[:：,]|(?:its|it['’]s|is|the|that|option"
-    rf"|choice|letter)(?![a-z]))*+\Z",
+    rf"(?:{CHOOSES}|{CONCLUDES}|{OPTION}|{ADVERB})(?>(?:{MARKS}|[:：,]|(?:its|it['’]s|is|the|that|option"
+    rf"|choice|letter)(?![a-z]))*)\Z",
 )
 _BEFORE_SMALL_A = re.compile(rf"{OPTION}\W*+\Z")
 _NAME_BEFORE = re.compile(

@@ -13,7 +13,7 @@ from omnieval.parsing.words import ADVERB, GLUE, LINK, OPTION
 
 NO_SUCH_OPTION = "no such option"
 # Before a letter that is its clause's whole content: `probably option`, `the`; or nothing at all.
-_BARE_BEFORE = re.compile(rf"(?:{GLUE}|{ADVERB}|{OPTION}|{LINK}|[?？!！;；、]|\d+[.)%:\s])*+\Z")
+_BARE_BEFORE = re.compile(rf"(?>(?:{GLUE}|{ADVERB}|{OPTION}|{LINK}|[?？!！;；、]|\d+[.)%:\s])*)\Z")
 # A label that grades the answer and gives none: `Confidence: A`.
 _GRADE = re.compile(
     r"(?:confidence|difficulty|grade|rating|score|level|section|category|class|certainty|quality"

@@ -58,7 +58,7 @@ _GIVES_REASON = re.compile(
 _IDENTIFIED = re.compile(
     r"(?<![a-z])(?:what|the\s+(?:\w+\b[^,;:]*?\b)?(?:that|which|who|not|never|first|last|next|most|least"
     r"|only|left|remaining|missing|\w+ed|heard|shown|seen))\b[^;:]*?"
-    rf"\b(?:is|are|was)(?:{GLUE}|{ADVERB}|{OPTION})*+\Z",
+    rf"\b(?:is|are|was)(?>(?:{GLUE}|{ADVERB}|{OPTION})*)\Z",
 )
 # `The cause is C`, where it is no grade, note or other thing that letters name.
 _NOUN_IS = re.compile(
@@ -66,7 +66,7 @@ _NOUN_IS = re.compile(
     r"(?!(?:type|grade|key|letter|note|chord|size|level|class|mark|score|name|initial|blood|rating|drive"
     r"|team|group|others?|distractor|password|code|winner|floor|gate|room|seat|platform|door|vitamin|word"
     r"|sign|label)s?\b)[\w'’-]+\s+"
-    rf"(?:is|was)(?:{GLUE}|{ADVERB}|{OPTION})*+\Z"
+    rf"(?:is|was)(?>(?:{GLUE}|{ADVERB}|{OPTION})*)\Z"
 )
 _HEDGE = re.compile(
     words(
@@ -106,7 +106,7 @@ _PART_OF_CHOICE = re.compile(
     rf"|(?<![a-z])(?:but|find|consider|see|how|why|where)(?![a-z]))\s+\Z"
 )
 _ONLY_WORD = words({"en": "only", "es": "solo|sólo", "de": "nur", "ru": "только"}, {"zh": "只有|唯有"})
-_ONLY = re.compile(rf"(?<!not\s)(?:{_ONLY_WORD})(?:{MARKS}|{OPTION})*+\Z")
+_ONLY = re.compile(rf"(?<!not\s)(?:{_ONLY_WORD})(?>(?:{MARKS}|{OPTION})*)\Z")
 _EXCEPT = re.compile(
     rf"(?:(?<![a-z])(?:except(?:\s+for)?|but|other\s+than|apart\s+from|besides)|除了?|以外)(?:{MARKS}"
     rf"|{OPTION})*\Z"
@@ -148,19 +148,19 @@ _WHICH = words(
 _RELATIVE = re.compile(
     rf"{_WHICH}"
     rf"[^,;:]*?{NEGATION}[^,;:]*?(?:(?<=\s)(?:is|are|was|would\s+be|must\s+be|es|est"
-    rf"|ist)(?![a-z]))(?:{GLUE}|{OPTION}|(?:the|la|le|die|therefore|thus|clearly|definitely"
-    rf"|likely)(?![a-z]))*+\Z"
+    rf"|ist)(?![a-z]))(?>(?:{GLUE}|{OPTION}|(?:the|la|le|die|therefore|thus|clearly|definitely"
+    rf"|likely)(?![a-z]))*)\Z"
     rf"|[没沒未][^不错]*的[^，。]{{0,6}}?[是为]\s*(?:选项|選項)?\s*\Z",
 )
 _BY_VERB = re.compile(
-    rf"{CHOOSES}(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|be|also|with|was|were|here|would|should|must"
-    rf"|la|el|le|die|que|dass|que\s+sea|es)(?![a-z]))*+\Z"
+    rf"{CHOOSES}(?>(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|be|also|with|was|were|here|would|should|must"
+    rf"|la|el|le|die|que|dass|que\s+sea|es)(?![a-z]))*)\Z"
 )
-_BY_EVIDENCE = re.compile(rf"{POINTS}(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|answer)(?![a-z]))*+\Z")
+_BY_EVIDENCE = re.compile(rf"{POINTS}(?>(?:{GLUE}|{ADVERB}|{OPTION}|(?:that|the|is|it|answer)(?![a-z]))*)\Z")
 _CONCLUDED = re.compile(
-    rf"{CONCLUDES}(?:{GLUE}|{ADVERB}|{OPTION}|(?:it['’]?s|it\s+is|it|is|must|be|应|选|選|是|选择|c['’]est|es"
+    rf"{CONCLUDES}(?>(?:{GLUE}|{ADVERB}|{OPTION}|(?:it['’]?s|it\s+is|it|is|must|be|应|选|選|是|选择|c['’]est|es"
     rf"|ist"
-    rf"|è|é)(?![a-z]))*+\Z"
+    rf"|è|é)(?![a-z]))*)\Z"
 )
 _RANGE_AFTER = re.compile(
     rf"{MARKS}{{0,6}}(?:(?:to|through|thru|bis|à|a)\s|[-–~〜]|至|到|から){MARKS}{{0,6}}[b-h](?![a-z])"
@@ -171,7 +171,7 @@ _CUT_AFTER = re.compile(
     rf"|maybe)?[\s.…]*\Z"
 )
 _SHARE_AFTER = re.compile(rf"{MARKS}{{0,6}}\s*[:=]?\s*(?:\d+(?:\.\d+)?\s*[%％]|[01]?\.\d+)")
-_HEDGED = re.compile(rf"(?:either|between|entre|zwischen|both)(?:{MARKS}|{OPTION})*+\Z")
+_HEDGED = re.compile(rf"(?:either|between|entre|zwischen|both)(?>(?:{MARKS}|{OPTION})*)\Z")
 _LOOKED_AT = re.compile(
     rf"(?<![a-z])(?:(?:consider|check|checking|look(?:ing)?\s+at|examin(?:e|ing)|evaluat(?:e|ing)"
     rf"|analy[sz](?:e|ing)"

@@ -11,8 +11,8 @@ _IS = (
     r"|could\s+be|has\s+to\s+be|remains|['’]s)"
 )
 _DEGREE = (
-    r"(?:(?:\w+ly|almost|also|just|not\s+only|quite|very|indeed|even|still|most|more|the|a|an|my|our"
-    r"|to\s+be|to|both|all|only|overall|single)\s+)*+"
+    r"(?>(?:(?:\w+ly|almost|also|just|not\s+only|quite|very|indeed|even|still|most|more|the|a|an|my|our"
+    r"|to\s+be|to|both|all|only|overall|single)\s+)*)"
 )
 _BE = words(
     {

@@ -10,7 +10,7 @@ _INTERJECTION = (
     r"|on\s+second\s+thoughts?|等等|等一下|哦|いや|아니)[\s,.!…，。！、—–-]{0,6}+)"
 )
 _WITHDRAWAL = re.compile(
-    rf"(?:^|[.!?。！？…\n—–,])[\s*_]{{0,6}}+(?:{_INTERJECTION}{{1,4}}+(?:that(?:['’]s|\s+is|\s+was)?"
+    rf"(?:^|[.!?。！？…\n—–,])[\s*_]{{0,6}}+(?:(?>{_INTERJECTION}{{1,4}})(?:that(?:['’]s|\s+is|\s+was)?"
     rf"|this(?:\s+is)?|it(?:['’]s|\s+is)|i\s+was)?\s{{0,4}}"
     r"(?:wrong|incorrect|not\s+(?:right|correct|true|it)|mistaken|isn['’]t\s+(?:right|correct)"
     r"|can['’]t\s+be\s+(?:right|correct))(?![a-z])"
