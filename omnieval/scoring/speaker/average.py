@@ -12,7 +12,7 @@ from omnieval.stats import mean_interval
 @dataclass(frozen=True, slots=True)
 class SimilarityAverage:
     """encoder: whose cosines these are. mean: over `utterances`, unweighted, as the official script takes it.
-    low, high: 95 % bootstrap interval over utterances, None for fewer than two utterances or voices."""
+    low, high: 95 % bootstrap interval over utterances, None where `mean_interval` gives none."""
 
     encoder: str
     utterances: int
