@@ -148,9 +148,13 @@ def score_members(
     speaking = {name for name, run in runs.items() if run.info.get("scoring") == "speech"}
     if runs and not speaking and (overrides or data):
         given = ", ".join([key for key, _ in overrides] or ["data"])
-        raise ConfigError(f"{suite.directory}: no member is spoken, and only scores of speech take {given}")
+        raise ConfigError(
+            f"{suite.directory}: no member that was begun is spoken, and only speech takes {given}"
+        )
     if runs and len(speaking) == len(runs) and parser is not None:
-        raise ConfigError(f"{suite.directory}: all members are spoken, without letters to parse")
+        raise ConfigError(
+            f"{suite.directory}: all members that were begun are spoken, without letters to parse"
+        )
     for name, run in runs.items():
         notify(f"scoring {name}")
         spoken = name in speaking

@@ -13,6 +13,7 @@ import pytest
 from omnieval import api
 from omnieval.errors import ConfigError, ScoringError
 from omnieval.report.compare import Comparison, comparison_page, comparisons_markdown
+from omnieval.report.html import comparisons_html
 from omnieval.report.terminal import show
 from omnieval.runlog import Run
 from omnieval.runlog.store import SCORES
@@ -244,6 +245,18 @@ def test_groups_of_speech_add_up_and_one_too_small_to_test_raises_no_others(tmp_
     raised = [groups[value].p_adjusted for value in ("x", "y")]
     assert raised == pytest.approx(holm([groups[value].paired.p_value or 0.0 for value in ("x", "y")]))
     assert "- | - |" in comparisons_markdown([found]), "a group too small shows neither interval nor p-value"
+
+
+@pytest.mark.parametrize(
+    ("count", "told"), [(9, "too few voices for an interval"), (20, "all pairs differ alike")]
+)
+def test_the_page_says_why_there_is_no_interval(tmp_path: Path, count: int, told: str) -> None:
+    places = (tmp_path / "a", tmp_path / "b")
+    for place in places:
+        speech_run(place, wers(count, 0))
+    page = comparisons_html(api.compare(*places), [places], folder=tmp_path)
+    reasons = ("too few voices for an interval", "all pairs differ alike")
+    assert [reason for reason in reasons if reason in page] == [told]
 
 
 def test_figures_of_other_judges_are_refused_by_name_and_the_others_compared(tmp_path: Path) -> None:

@@ -238,7 +238,7 @@ def test_a_suite_is_scored_again_from_python(tmp_path: Path, cache_dir: Path) ->
         path.unlink()
     for given in ({"recogniser": {"name": "whisper-hf"}}, {"data": tmp_path}):
         with pytest.raises(
-            ConfigError, match=r"no member is spoken, and only scores of speech take (recog|d)"
+            ConfigError, match=r"no member that was begun is spoken, and only speech takes (recog|d)"
         ):
             api.score_suite(suite, **given)
 
@@ -253,7 +253,7 @@ def test_a_parser_is_refused_where_all_members_are_spoken(tmp_path: Path, cache_
         out=tmp_path / "suite",
         limit=1,
     )
-    with pytest.raises(ConfigError, match="all members are spoken, without letters to parse"):
+    with pytest.raises(ConfigError, match="all members that were begun are spoken, without letters to parse"):
         api.score_suite(suite, parser="careful")
 
 

@@ -120,7 +120,8 @@ def _speech_tiles(speech: SpeechComparison) -> list[Tile]:
     for metric, change in speech.means.items():
         factor, digits = metric_scale(metric)
         low, high = change.paired.low, change.paired.high
-        told, tone = "too few voices for an interval", _TONES[5]
+        few = change.paired.p_value is None
+        told, tone = "too few voices for an interval" if few else "all pairs differ alike", _TONES[5]
         if low is not None and high is not None:
             told = f"95 % interval {factor * low:+.{digits}f} to {factor * high:+.{digits}f}"
             tone = _TONES[_side(low, high, better_up=_better_up(metric))]
