@@ -426,6 +426,20 @@ def test_a_place_that_another_holds_is_waited_for() -> None:
     assert server.refused == 3
 
 
+def test_a_place_that_another_takes_when_ours_ends_is_waited_for_anew() -> None:
+    taken = iter([True])
+
+    def turn(text: str, _: int) -> Turn:
+        if text == "text 0":
+            return Turn(pieces=5, pause_s=1.1)
+        return Turn("full" if server.open_sessions or next(taken, False) else None)
+
+    server = DuplexServer(turn, lambda _: SOUND)
+    with server.running():
+        answers = ask(server, 2, wait_s=4)
+    assert [answer.error for answer in answers] == [None, None]
+
+
 def test_places_that_others_hold_are_not_waited_for_longer_than_configured() -> None:
     server = DuplexServer(lambda text, _: Turn(None if text == "text 0" else "full"), lambda _: SOUND)
     with server.running():

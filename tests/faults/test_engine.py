@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from omnieval.backends.engines import process
 from omnieval.backends.engines.engine import Engine, Launch
 from omnieval.backends.engines.log import EngineLog, new_log_folder
 from omnieval.backends.failed import FailedTry
@@ -257,6 +258,7 @@ CLIENT = """
 import asyncio, sys
 from pathlib import Path
 from tests.faults.test_engine import ask, launch
+from omnieval.backends.engines import process
 from omnieval.backends.engines.engine import Engine
 async def work():
     engine = Engine(launch(Path(sys.argv[1]), "loses a child"))
@@ -307,3 +309,20 @@ def test_old_logs_are_removed(tmp_path: Path) -> None:
     assert str(os.getpid()) in folder.name
     left = sorted(path.name for path in (tmp_path / "engines").iterdir())
     assert len(left) == 19 and left[-1] == "20260101-000039-1"
+
+
+def test_a_process_that_no_signal_of_ours_ends_does_not_hang_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_kill_group", lambda _: None)
+    monkeypatch.setattr(process, "_KILLED_S", 0.1)
+
+    async def work() -> int:
+        command = [sys.executable, "-c", "import time; time.sleep(600)"]
+        started = await process.EngineProcess.start(
+            command, env=environment(), log=EngineLog(tmp_path / "log")
+        )
+        await asyncio.wait_for(started.end(), LIMIT_S)
+        return started.pid
+
+    assert all_gone([asyncio.run(work())]), "the guard tried as well"

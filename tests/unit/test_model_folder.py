@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from omnieval.backends.engines.model_folder import code_files, troubles
+from omnieval.backends.engines.model_folder import code_files, model_name, troubles
 
 
 def safetensors(path: Path, length: int = 8) -> None:
@@ -28,6 +28,15 @@ def test_a_whole_folder_has_no_trouble(folder: Path) -> None:
     assert troubles(folder) == []
     assert code_files(folder) == ["modeling_x.py"]
     assert troubles(folder, ["tokenizer_config.json"]) == ["tokenizer_config.json is missing"]
+
+
+def test_a_model_is_named_after_its_folder_or_as_on_the_hub(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert model_name(f"{folder}/") == folder.name
+    assert model_name("openbmb/MiniCPM-o-4_5") == "openbmb/MiniCPM-o-4_5"
+    monkeypatch.chdir(folder)
+    assert model_name(".") == folder.name
 
 
 def test_a_folder_that_is_not_there(folder: Path) -> None:

@@ -15,6 +15,12 @@ GIT_LFS_POINTER = b"version https://git-lfs"
 _LONGEST_HEADER = 512 * 2**20
 
 
+def model_name(model: str) -> str:
+    """What a report calls a model: the name of its folder or file, or that on a hub."""
+    place = Path(model).expanduser()
+    return place.absolute().name if place.exists() else model
+
+
 def model_config(folder: Path) -> JsonDict:
     """Its config.json; empty where there is none that can be read."""
     try:

@@ -35,6 +35,8 @@ for round in 1 2; do
     done
 done
 """
+# One that hangs in its device's driver cannot be killed, and must not hang the run.
+_KILLED_S = 20.0
 # Reading of a process that hangs in its device may hang itself.
 _GUARD_S = 5.0
 # What a process has printed can be read at once; its children may hold its output open for long.
@@ -191,7 +193,9 @@ async def _exit_of(process: Process) -> None:
 async def _end(process: Process, guard: Process) -> None:
     """The group first: as long as the guard lives, a sudden death of ours leaves nothing behind."""
     _kill_group(process)
-    await _exit_of(process)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_KILLED_S):
+            await _exit_of(process)
     assert guard.stdin is not None
     guard.stdin.close()
     with contextlib.suppress(TimeoutError):

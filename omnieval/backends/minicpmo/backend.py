@@ -20,6 +20,7 @@ from omnieval.backends.engines.backed import EngineBacked
 from omnieval.backends.engines.devices import visible
 from omnieval.backends.engines.engine import Launch
 from omnieval.backends.engines.log import EngineLog, new_log_folder
+from omnieval.backends.engines.model_folder import model_name
 from omnieval.backends.failed import FailedTry
 from omnieval.backends.minicpmo.chat import chat_message
 from omnieval.backends.minicpmo.needs import WORKER, needs
@@ -112,7 +113,7 @@ class MiniCPMO(EngineBacked):
         facts = {key: ready.get(key) for key in ("torch", "device", "class")}
         details = {**facts, **settings, "code_sha256": await asyncio.to_thread(_code_hash, self._model)}
         version = f"transformers {ready.get('transformers')}"
-        return ServerFacts(NAME, model=Path(self._model).name, version=version, details=details)
+        return ServerFacts(NAME, model=model_name(self._model), version=version, details=details)
 
     async def generate(self, request: Request) -> Response:
         limit_s = self._config.timeouts.total_s

@@ -85,7 +85,8 @@ class RealtimeDuplex:
             message = f"sample {request.sample_id}: the reference voice cannot be read: {error}"
             hint = "a file was changed or removed; resume the run"
             return answer.response(Failure("media", message, hint=hint))
-        until, pause_s = time.monotonic() + min(_MOST_WAIT_S, self._wait_s), _FIRST_PAUSE_S
+        wait_s = min(_MOST_WAIT_S, self._wait_s)
+        until, pause_s = time.monotonic() + wait_s, _FIRST_PAUSE_S
         while True:
             ended = self._ended
             response = await self._counted(fields, heard, answer)
@@ -93,6 +94,7 @@ class RealtimeDuplex:
                 return response
             if ended.is_set() or any(other.created for other in self._held):
                 await ended.wait()
+                until, pause_s = time.monotonic() + wait_s, _FIRST_PAUSE_S
             elif time.monotonic() < until:  # others hold the places, or sessions that broke off
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, _MOST_PAUSE_S)

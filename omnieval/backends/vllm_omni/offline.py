@@ -21,6 +21,7 @@ from omnieval.backends.engines.backed import EngineBacked
 from omnieval.backends.engines.devices import visible
 from omnieval.backends.engines.engine import Launch
 from omnieval.backends.engines.log import EngineLog, new_log_folder
+from omnieval.backends.engines.model_folder import model_name
 from omnieval.backends.failed import FailedTry
 from omnieval.backends.faults import shorten
 from omnieval.backends.replicas import Replicas
@@ -112,7 +113,7 @@ class VllmOmniOffline(EngineBacked):
             details["deploy_sha256"] = hashlib.sha256(deploy.read_bytes()).hexdigest()
         return ServerFacts(
             backend="vllm-omni-offline",
-            model=self._config.model,
+            model=model_name(self._config.model or ""),
             version=installed("vllm-omni"),
             details=details,
         )
@@ -199,7 +200,7 @@ class VllmOmniOffline(EngineBacked):
                 e2e_s=rounded(took_s),
                 rtf=rounded(took_s / length_s) if length_s else None,
             ),
-            model=self._config.model,
+            model=model_name(self._config.model or ""),
             audio=spoken.finish(in_pieces=False),
             notes=spoken.notes,
             server_metrics=metrics,
