@@ -184,6 +184,28 @@ def test_the_paired_interval_covers_where_few_videos_flip_whole(videos: int) -> 
     assert covered / rounds > 0.97
 
 
+@pytest.mark.parametrize(("questions", "videos"), [(1197, 684), (2700, 900)])
+def test_at_the_sizes_of_the_benchmarks_the_interval_covers_and_is_hardly_wider(
+    questions: int, videos: int
+) -> None:
+    labels = np.arange(questions) % videos
+    same = paired_fraction([True] * questions, [True] * questions, labels.tolist())
+    assert same is not None
+    assert same.high - same.low < 0.009
+    random = np.random.default_rng(13)
+    share, rounds = 12 / videos, 250
+    covered, ratios = 0, []
+    for _ in range(rounds):
+        lost = (random.random(videos) < share)[labels]
+        found = paired_fraction([True] * questions, (~lost).tolist(), labels.tolist())
+        assert found is not None
+        assert found.standard_error is not None
+        covered += found.low <= -share <= found.high
+        ratios.append((found.high - found.low) / (2 * 1.96 * found.standard_error))
+    assert 0.91 <= covered / rounds <= 0.985
+    assert np.median(ratios) < 1.15
+
+
 def test_questions_that_flip_alone_lose_nothing_by_sharing_a_video() -> None:
     random = np.random.default_rng(10)
     change = random.choice([1, -1, 0], 2000, p=[0.1, 0.05, 0.85])
