@@ -11,13 +11,12 @@ gate_suite; of benches score_bench.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import omnieval.bench as benches
 import omnieval.diagnose as ladders
-import omnieval.suite as suites
 from omnieval.bench import (
     LEAST_REPEATS,
     Bench,
@@ -35,7 +34,7 @@ from omnieval.engine.execute import check as check_deployment
 from omnieval.engine.fill import Filled, fill_cache
 from omnieval.engine.preflight import Finding
 from omnieval.engine.progress import Listener
-from omnieval.errors import ConfigError, DataError, ScoringError
+from omnieval.errors import ConfigError, DataError
 from omnieval.export.lm_eval import write_lm_eval
 from omnieval.export.table import write_csv, write_parquet
 from omnieval.export.trackers import log_run
@@ -50,7 +49,8 @@ from omnieval.runlog import Run
 from omnieval.scored import execute_and_score, score_with
 from omnieval.scoring.spoken import Heard
 from omnieval.settings import SHORT_NAMES, configure, flattened, reconfigure, rule_named
-from omnieval.suite import Suite, SuiteGateResult, SuiteReport
+from omnieval.suite import compared_pairs, gate_for, holds_suite, judged
+from omnieval.suite.verbs import gate_suite, load_suite_report, resume_suite, run_suite, score_suite
 from omnieval.wording import as_typed
 
 __all__ = [
@@ -109,61 +109,6 @@ def run(
     return execute_and_score(config, out=out, api_key=api_key, listener=listener, notify=notify).run
 
 
-def run_suite(
-    recipes: str | Path | Sequence[str | Path],
-    *,
-    out: Path | str | None = None,
-    sample: bool = False,
-    data: str | Path | Mapping[str, str | Path] | None = None,
-    gate: str | Path | None = None,
-    members: Mapping[str, Mapping[str, Any]] | None = None,
-    api_key: str | None = None,
-    listener: Listener = lambda _: None,
-    notify: Notify = lambda _: None,
-    **settings: Any,
-) -> Suite:
-    """Run several recipes as one, or a suite by its name or file, and score them.
-
-    out: the suite's directory; one that holds the same suite is continued. data: one folder that holds all
-    data sets under their usual names, or one by member. gate: instead of the suite's own. members: settings
-    of single members, by name; settings: for all. The others are as for `run`.
-    Returns the suite's directory; `load_suite_report` reads what came of it. A member that cannot be run does
-    not end it, a server that is gone does.
-    Raises ConfigError, DataError before anything is asked, StorageError.
-    """
-    names = [recipes] if isinstance(recipes, str | Path) else list(recipes)
-    plan = suites.plan_suite(
-        names,
-        _of_members(settings, members),
-        data=_places(data),
-        sample=sample,
-        gate=None if gate is None else str(gate),
-    )
-    return suites.run_members(
-        plan,
-        out=None if out is None else Path(out).expanduser(),
-        api_key=lambda _: api_key,
-        listener=listener,
-        notify=notify,
-    ).suite
-
-
-def _of_members(
-    settings: Mapping[str, Any], members: Mapping[str, Mapping[str, Any]] | None
-) -> list[tuple[str, Any]]:
-    overrides = list(flattened(settings))
-    for name, given in (members or {}).items():
-        overrides += [(f"{name}.{key}", value) for key, value in flattened(given)]
-    return overrides
-
-
-def _places(data: str | Path | Mapping[str, str | Path] | None) -> list[str]:
-    """As `--data` would be typed."""
-    if isinstance(data, Mapping):
-        return [f"{name}={place}" for name, place in data.items()]
-    return [] if data is None else [str(data)]
-
-
 def bench(
     recipe: str | Path,
     *,
@@ -195,71 +140,6 @@ def bench(
     return (
         build_bench_report(execution.bench) if other is None else write_bench_report(execution.bench, other)
     )
-
-
-def resume_suite(
-    directory: Path | str,
-    *,
-    data: str | Path | Mapping[str, str | Path] | None = None,
-    members: Mapping[str, Mapping[str, Any]] | None = None,
-    api_key: str | None = None,
-    listener: Listener = lambda _: None,
-    notify: Notify = lambda _: None,
-    **settings: Any,
-) -> Suite:
-    """Continue a suite where it stopped: members that are finished stay as they are; see `resume`.
-
-    data: where data sets lie that were moved since. data and members are as for `run_suite`.
-    """
-    plan = suites.resumed(directory, _of_members(settings, members), _places(data))
-    return suites.run_members(
-        plan, out=Path(directory), api_key=lambda _: api_key, listener=listener, notify=notify
-    ).suite
-
-
-def score_suite(
-    suite: Suite | Path | str,
-    *,
-    parser: str | None = None,
-    data: str | Path | Mapping[str, str | Path] | None = None,
-    members: Mapping[str, Mapping[str, Any]] | None = None,
-    heard: Heard = lambda _done, _total: None,
-    notify: Notify = lambda _: None,
-    **settings: Any,
-) -> SuiteReport:
-    """Score every member of a suite that was begun, as `score` does, and write the suite's report.
-
-    parser: for members with letters; the rest is for spoken ones: data, where the reference voices lie now,
-    and members, as for `run_suite`; heard and settings, as for `score`. notify: is told each member.
-    Raises ScoringError naming the members that could not be scored, after all others were; ConfigError,
-    StorageError.
-    """
-    loaded = suite if isinstance(suite, Suite) else Suite.load(suite)
-    faults = suites.score_members(
-        loaded,
-        parser=parser,
-        data=_places(data),
-        overrides=_of_members(settings, members),
-        heard=heard,
-        notify=notify,
-    )
-    if faults:
-        raise ScoringError("; ".join(f"{name}: {told}" for name, told in faults.items()))
-    return suites.build_suite_report(loaded)
-
-
-def load_suite_report(suite: Suite | Path | str) -> SuiteReport:
-    """The combined report of a suite, from its members' reports as last written. Raises ScoringError."""
-    return suites.build_suite_report(suite if isinstance(suite, Suite) else Suite.load(suite))
-
-
-def gate_suite(suite: Suite | Path | str, gate: Path | str | None = None) -> SuiteGateResult:
-    """Judge every member of a suite by the lines for it; gate: None for the suite's own. See `gate`."""
-    loaded = suite if isinstance(suite, Suite) else Suite.load(suite)
-    result = suites.judge_suite(loaded, gate)
-    if result.not_kept is None:
-        suites.write_report(loaded)
-    return result
 
 
 def resume(
@@ -495,8 +375,8 @@ def compare(
     the replies of all are read; `official` is the benchmark's, None the one by which the first was scored.
     Raises ConfigError where runs may not be compared, ScoringError where one has not been scored.
     """
-    if suites.holds_suite(Path(first)):
-        pairs = suites.compared_pairs([Path(path) for path in (first, second, *others)])
+    if holds_suite(Path(first)):
+        pairs = compared_pairs([Path(path) for path in (first, second, *others)])
         return tuple(compare(ours, theirs, parser=parser)[0] for ours, theirs in pairs)
     sides = [load_side(repeats_of(Path(path))) for path in (first, second, *others)]
     rule = None if parser is None else rule_named(sides[0].run.config["benchmark"], parser)
@@ -515,8 +395,8 @@ def gate(run: Path | str, gate: Path | str | None = None, *, section: str | None
     Raises ConfigError for a bad gate file, ScoringError where the run has not been scored.
     """
     side = load_side(repeats_of(Path(run)))
-    judged_by, section = suites.gate_for(side.run, gate, section)
-    return suites.judged(side, judged_by, section)
+    judged_by, section = gate_for(side.run, gate, section)
+    return judged(side, judged_by, section)
 
 
 def export(
