@@ -35,7 +35,7 @@ class Gpu:
             "memory_bandwidth_pct": float(rates.memory),
         }
         # Not every board has memory of its own, or measures its power.
-        with contextlib.suppress(library.NVMLError):
+        with contextlib.suppress(library.NVMLError, ZeroDivisionError):
             memory = library.nvmlDeviceGetMemoryInfo(self._handle)
             values["memory_pct"] = round(100 * memory.used / memory.total, 1)
         with contextlib.suppress(library.NVMLError):

@@ -55,6 +55,7 @@ def test_all_files_of_a_conversation(tmp_path: Path) -> None:
     kinds = [line["event"]["type"] for line in lines(tmp_path / "talk" / "events.jsonl")]
     assert kinds[:2] == ["session.update", "session.created"]
     assert kinds.count("response.done") == 2
+    assert kinds[-2:] == ["session.close", "session.closed"]
 
 
 def test_a_full_server_is_waited_for_and_a_failure_keeps_what_came(tmp_path: Path) -> None:
@@ -65,6 +66,10 @@ def test_a_full_server_is_waited_for_and_a_failure_keeps_what_came(tmp_path: Pat
     assert "the talker failed" in found["errors"][0]["message"]
     assert found["audio_chunk_count"] == 2
     assert (tmp_path / "talk" / "output.wav").is_file()
+    came = [line["event"] for line in lines(tmp_path / "talk" / "events.jsonl")]
+    assert [event["error"]["message"] for event in came if event["type"] == "error"][
+        -1
+    ] == "the talker failed"
 
 
 def test_a_server_that_stays_full_says_what_to_do(tmp_path: Path) -> None:

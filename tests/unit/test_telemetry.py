@@ -234,6 +234,7 @@ class StandInNvml(types.ModuleType):
         self.lost = False
         self.unfit: str | None = None
         self.hidden: int | None = None
+        self.memory_bytes = 4 * 2**30
 
     def nvmlInit(self) -> None:
         if self.unfit is not None:
@@ -255,7 +256,7 @@ class StandInNvml(types.ModuleType):
     def nvmlDeviceGetMemoryInfo(self, handle: int) -> Any:
         if handle:
             raise self.NVMLError("Not Supported")
-        return types.SimpleNamespace(used=3 * 2**30, total=4 * 2**30)
+        return types.SimpleNamespace(used=3 * 2**30, total=self.memory_bytes)
 
     def nvmlDeviceGetPowerUsage(self, handle: int) -> int:
         if handle:
@@ -272,6 +273,8 @@ def test_gpus_are_read_through_nvml(monkeypatch: pytest.MonkeyPatch, tool: Path)
         "gpu:0": {"gpu_pct": 97, "memory_bandwidth_pct": 40, "memory_pct": 75, "power_w": 310.5}
     }
     assert meters[2].read() == {"gpu:1": {"gpu_pct": 97, "memory_bandwidth_pct": 41}}
+    library.memory_bytes = 0
+    assert "memory_pct" not in meters[1].read()["gpu:0"]
     library.lost = True
     with pytest.raises(MeterError, match="GPU is lost"):
         meters[1].read()

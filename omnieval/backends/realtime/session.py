@@ -140,8 +140,10 @@ class DuplexSession:
         event = event_of(frame)
         if event.get("type") not in ECHOES:
             self._quiet_since = time.monotonic()
-        answer.add(event)
-        self._told("received", event)
+        try:
+            answer.add(event)
+        finally:  # also of one that ends the session
+            self._told("received", event)
 
     async def _part(self, link: ClientConnection) -> None:
         """Close the session, so that the server has a place for the next one before it is asked for."""
@@ -152,7 +154,9 @@ class DuplexSession:
                 await self._send(link, {"type": "session.close"})
                 while (frame := await link.recv()) is not None:
                     with contextlib.suppress(FailedTry):  # what is no event is not waited for
-                        if event_of(frame).get("type") == "session.closed":
+                        event = event_of(frame)
+                        self._told("received", event)
+                        if event.get("type") == "session.closed":
                             return
 
     async def _send(self, link: ClientConnection, event: JsonDict) -> None:
