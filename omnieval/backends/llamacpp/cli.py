@@ -83,6 +83,7 @@ class LlamaCppProgram(EngineBacked):
             with tempfile.TemporaryDirectory(prefix="omnieval-") as folder:
                 sounds, notes = await asyncio.to_thread(within, found.sounds, self._most_s, Path(folder))
                 message = infer_message(found, sounds, request)
+                await self._engine.up()
                 started_wall, started = time.time(), time.monotonic()
                 result = await self._engine.ask(request.sample_id, message, limit_s=self._limit_s)
             text = _text(result)

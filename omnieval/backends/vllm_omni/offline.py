@@ -119,9 +119,11 @@ class VllmOmniOffline(EngineBacked):
         )
 
     async def generate(self, request: Request) -> Response:
-        started_wall, started = time.time(), time.monotonic()
+        started_wall = time.time()
         message = {"request": _REQUEST.dump_python(request, mode="json")}
         try:
+            await self._engine.up()
+            started_wall, started = time.time(), time.monotonic()
             answer = await self._engine.ask(request.sample_id, message, limit_s=self._config.timeouts.total_s)
             if not answer.get("ok"):
                 raise FailedTry(self._failure(request.sample_id, answer))
