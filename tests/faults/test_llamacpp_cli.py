@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -16,7 +17,9 @@ import pytest
 
 from omnieval import api
 from omnieval.backends.base import BackendContext
+from omnieval.backends.failed import FailedTry
 from omnieval.backends.registry import BACKENDS
+from omnieval.backends.sound.limit import within
 from omnieval.errors import BackendError, ConfigError
 from omnieval.runlog import Run
 from omnieval.types import Backend, Generation, MediaPart, Message, Part, Request, TextPart
@@ -85,6 +88,27 @@ def play(backend: Backend, work: Callable[[Backend], Awaitable[None]]) -> None:
             await backend.close()
 
     asyncio.run(whole())
+
+
+def test_a_folder_that_takes_no_cut_sounds_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "0.wav").symlink_to("/dev/full")
+    with pytest.raises(FailedTry) as full:
+        within([sound(tmp_path).path], 0.1, tmp_path / "cut")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+
+    async def work(backend: Backend) -> None:
+        error = (await backend.generate(question("s", picture(tmp_path), sound(tmp_path)))).error
+        assert error is not None and f"{tmp_path / 'gone'}: sounds that are cut cannot" in error.message
+        for found in (error, full.value.failure):
+            assert (found.kind, found.hint) == (
+                "configuration", "free some space, or name another folder with TMPDIR",
+            )  # fmt: skip
+
+    play(Machine(tmp_path).backend(), work)
+    assert (
+        f"{tmp_path}: sounds that are cut cannot be kept there: No space left" in full.value.failure.message
+    )
 
 
 FAULTS = {

@@ -18,7 +18,7 @@ from omnieval.backends.failed import FailedTry
 from omnieval.backends.llamacpp.parts import infer_message, lists
 from omnieval.backends.llamacpp.programs import Program
 from omnieval.backends.rounding import rounded
-from omnieval.backends.sound.limit import within
+from omnieval.backends.sound.limit import no_room, within
 from omnieval.config import RunConfig
 from omnieval.errors import ConfigError
 from omnieval.types import Capabilities, Failure, JsonDict, Request, Response, ServerFacts, Timing
@@ -89,6 +89,8 @@ class LlamaCppProgram(EngineBacked):
             text = _text(result)
         except FailedTry as failed:
             return Response(request.sample_id, error=failed.failure, timing=Timing(started=started_wall))
+        except OSError as error:
+            return Response(request.sample_id, error=no_room(Path(tempfile.gettempdir()), error))
         timing = Timing(started=started_wall, e2e_s=rounded(time.monotonic() - started))
         return Response(request.sample_id, text=text, timing=timing, notes=notes)
 

@@ -21,7 +21,8 @@ def within(
     """The files, each longer one replaced by its beginning in a file of `folder`; and what a reader must
     know.
 
-    most_s: in seconds; None cuts nothing. Blocking. Raises FailedTry where a file cannot be read.
+    most_s: in seconds; None cuts nothing. Blocking. Raises FailedTry where a file cannot be read or
+    written.
     """
     if most_s is None:
         return tuple(paths), ()
@@ -40,13 +41,22 @@ def _within(path: Path, most_s: float, target: Path) -> Path:
         pcm = read_recording(path).pcm
         if pcm.duration_s <= most_s:
             return path
-        kept = int(most_s * pcm.format.rate_hz) * pcm.format.frame_bytes
-        target.write_bytes(write_wav(replace(pcm, data=pcm.data[:kept])))
     except (MediaError, OSError) as error:
         raise FailedTry(
             Failure("media", str(error), hint="a file was changed or removed; resume the run")
         ) from error
+    kept = int(most_s * pcm.format.rate_hz) * pcm.format.frame_bytes
+    try:
+        target.write_bytes(write_wav(replace(pcm, data=pcm.data[:kept])))
+    except OSError as error:
+        raise FailedTry(no_room(target.parent.parent, error)) from error
     return target
+
+
+def no_room(folder: Path, error: OSError) -> Failure:
+    """A folder for passing files does not take the sounds of a request."""
+    message = f"{folder}: sounds that are cut cannot be kept there: {error.strerror or error}"
+    return Failure("configuration", message, hint="free some space, or name another folder with TMPDIR")
 
 
 def _is_short(path: Path, most_s: float) -> bool:
