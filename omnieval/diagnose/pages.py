@@ -12,6 +12,7 @@ from omnieval.report.html import Article, Chart, document
 from omnieval.report.html.parts import report_links
 from omnieval.report.html.svg import Estimate, estimates
 from omnieval.report.page import Page, Table
+from omnieval.wording import counted
 
 # No table is wider than a terminal of 80 columns.
 _RUNGS = ("rung", "accuracy", "unhealthy", "failed", "E2EL (s)", "verdict")
@@ -46,7 +47,7 @@ def diagnosis_page(diagnosis: Diagnosis) -> Page:
     ]
     return Page(
         headline=f"diagnosis of {diagnosis.recipe} · {diagnosis.model}",
-        measured_by=f"{diagnosis.samples} samples a rung, backend {diagnosis.backend}",
+        measured_by=f"{counted(diagnosis.samples, 'sample', 'samples')} a rung, backend {diagnosis.backend}",
         directory=diagnosis.directory,
         warnings=tuple(_warnings(diagnosis)),
         tables=tuple(tables),
