@@ -61,7 +61,7 @@ def paired_fraction(
     plain = clustered_mean(change.tolist(), clusters)
     assert plain is not None
     sums, counts = cluster_sums(change, clusters)
-    low, high = _interval(change, sums, counts, confidence)
+    low, high = _interval(change, sums, counts, plain.standard_error, confidence)
     gained, lost = int((change > 0).sum()), int((change < 0).sum())
     return PairedFraction(
         count=len(change),
@@ -77,14 +77,16 @@ def paired_fraction(
     )
 
 
-def _interval(change: Any, sums: Any, counts: Any, confidence: float) -> tuple[float, float]:
+def _interval(
+    change: Any, sums: Any, counts: Any, error: float | None, confidence: float
+) -> tuple[float, float]:
+    """error: the clustered standard error of the mean change, None for a single cluster."""
     import numpy as np
 
-    total, groups = len(change), len(sums)
-    added = total / groups
+    total = len(change)
+    added = total / len(sums)
     alone = float(change.var()) / (total - 1) if total > 1 else 0.0
-    if groups > 1 and alone:
-        error, _ = spread(sums - change.mean() * counts, total, confidence)
+    if error is not None and alone:
         added = min(added, max(1.0, error**2 / alone))
     mean = float(change.sum()) / (total + 2 * added)
     deviations = np.append(sums - mean * counts, [added * (1 - mean), added * (-1 - mean)])

@@ -28,17 +28,15 @@ class Played:
     def __init__(self, speed: float) -> None:
         self._playback = Playback(speed)
         self._responses: deque[_Response] = deque()
-        self._duration_s = 0.0
 
     def add(self, at_s: float, duration_s: float, ids: Mapping[str, str]) -> None:
         """A piece of the present response has come."""
-        self._playback.add(at_s, duration_s)
         if not self._responses or self._responses[-1].done:
-            self._responses.append(_Response(self._duration_s, ids))
+            self._responses.append(_Response(self._playback.all_s, ids))
+        self._playback.add(at_s, duration_s)
         present = self._responses[-1]
         present.ids = dict(ids)
         present.duration_s += duration_s
-        self._duration_s += duration_s
 
     def done(self) -> None:
         """The present response has ended."""

@@ -10,13 +10,14 @@ class Playback:
     """Plays from the first piece on; a piece that comes late is waited for.
 
     speed: 1 is real time. All times are in seconds of one clock. stalls: (when, for how long) of every gap.
+    all_s: how much sound has come.
     """
 
     def __init__(self, speed: float = 1.0) -> None:
         self._speed = speed
         self._ends_s: float | None = None  # when all that has come will have been played
         self._of_response_s = 0.0
-        self._all_s = 0.0
+        self.all_s = 0.0
         self.stalls: list[tuple[float, float]] = []
 
     def next_response(self) -> None:
@@ -31,9 +32,9 @@ class Playback:
             self._ends_s = at_s
         self._ends_s += duration_s / self._speed
         self._of_response_s += duration_s
-        self._all_s += duration_s
+        self.all_s += duration_s
 
     def played_s(self, now_s: float) -> float:
         """How much of all sound has been played."""
         left_s = 0.0 if self._ends_s is None else max(0.0, self._ends_s - now_s) * self._speed
-        return max(0.0, self._all_s - left_s)
+        return max(0.0, self.all_s - left_s)

@@ -92,6 +92,7 @@ class VllmOmniOffline(EngineBacked):
         share = -(-most_in_flight(config.concurrency) // max(1, len(config.engine.devices)))
         self.capabilities = Capabilities(max_concurrency=share)
         self._config = config
+        self._model = model_name(config.model or "")
         self._device = device
         self._log = EngineLog(logs / f"{(device or 'engine').replace(':', '')}.log")
         super().__init__(self._launch(share))
@@ -113,7 +114,7 @@ class VllmOmniOffline(EngineBacked):
             details["deploy_sha256"] = hashlib.sha256(deploy.read_bytes()).hexdigest()
         return ServerFacts(
             backend="vllm-omni-offline",
-            model=model_name(self._config.model or ""),
+            model=self._model,
             version=installed("vllm-omni"),
             details=details,
         )
@@ -202,7 +203,7 @@ class VllmOmniOffline(EngineBacked):
                 e2e_s=rounded(took_s),
                 rtf=rounded(took_s / length_s) if length_s else None,
             ),
-            model=model_name(self._config.model or ""),
+            model=self._model,
             audio=spoken.finish(in_pieces=False),
             notes=spoken.notes,
             server_metrics=metrics,

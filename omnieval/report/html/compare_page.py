@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import quote
 
 from omnieval.report.compare import Comparison, comparison_page, load_side
 from omnieval.report.compare.choice import AccuracyChange, ChoiceComparison
@@ -16,7 +14,7 @@ from omnieval.report.html.axes import Line
 from omnieval.report.html.compare_folds import changed_lists, flip_lists
 from omnieval.report.html.document import Article, document
 from omnieval.report.html.markup import Markup, element
-from omnieval.report.html.parts import Chart, Tile, Tone, place_from
+from omnieval.report.html.parts import Chart, Tile, Tone, link_to, place_from
 from omnieval.report.html.svg import Estimate, estimates
 from omnieval.report.tables import percent
 from omnieval.runlog import Run
@@ -68,8 +66,7 @@ def _links(first: Run, second: Run, folder: Path) -> Markup:
         report = run.directory / REPORT_HTML
         told = f"{name}: {run.name}"
         if report.is_file():
-            href = quote(os.fsencode(f"./{place_from(folder, report)}"))
-            links += [element("a", element("bdi", told), href=href)]
+            links += [element("a", element("bdi", told), href=link_to(place_from(folder, report)))]
         else:
             links += [element("bdi", told)]
     return element("p", "Reports: ", links[0], " and ", links[1], class_="about")

@@ -59,6 +59,11 @@ def place_from(folder: Path, place: Path) -> str:
     return Path(os.path.relpath(place.resolve(), folder.resolve())).as_posix()
 
 
+def link_to(place: str) -> str:
+    """A place as `place_from` gives it, for a link to it; names may be of any bytes."""
+    return quote(os.fsencode(f"./{place}"))
+
+
 def report_links(reports: Iterable[tuple[str, str | None]]) -> Markup | None:
     """A line of links to the reports of a page's parts; None without any.
 
@@ -67,6 +72,5 @@ def report_links(reports: Iterable[tuple[str, str | None]]) -> Markup | None:
     links: list[Markup | str] = []
     for name, place in reports:
         if place is not None:
-            href = quote(os.fsencode(f"./{place}"))
-            links += [", " if links else "Reports: ", element("a", name, href=href)]
+            links += [", " if links else "Reports: ", element("a", name, href=link_to(place))]
     return element("p", *links, class_="about") if links else None
